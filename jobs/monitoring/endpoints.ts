@@ -152,10 +152,8 @@ type Examined = {
 
 /** Whether the worker does its work, and what does not affect that: decisions that wait for a person, and pauses. Times in ISO 8601. */
 export async function examine({ write, workers, configuration = [], standings }: Examined) {
-  const written = write().then(
-    () => [],
-    (error: unknown) => [`the queue cannot be written: ${failureOf(error).reason}`],
-  )
+  const failed = (error: unknown) => [`the queue cannot be written: ${failureOf(error).reason}`]
+  const written = write().then(() => [], failed)
   const problems = [
     ...(await within(written, ANSWER_MS, ['the queue cannot be reached'])),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),

@@ -100,9 +100,8 @@ export function embeddedPool(database: PGlite, onEnded: (error: unknown) => void
     /** A client of the pool, which hears what every other one does. */
     async connect() {
       const client = Object.assign(new EventEmitter(), { query, release: () => {} })
-      client.release = database.onNotification((channel, payload) => {
-        client.emit('notification', { channel, payload })
-      })
+      const tell = (channel: string, payload: string) => void client.emit('notification', { channel, payload })
+      client.release = database.onNotification(tell)
       return client
     },
     end: async () => (ended === undefined ? database.close() : undefined),

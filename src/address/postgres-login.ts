@@ -21,11 +21,8 @@ export function postgresSettings(address: PostgresAddress, refused: (what: strin
 function tlsSettings({ tlsMode, rootCertificate }: PostgresAddress, refused: (what: string) => Error) {
   if (tlsMode === 'disable') return false
   if (tlsMode === 'require' && rootCertificate === undefined) return { rejectUnauthorized: false }
-  const checks = {
-    rejectUnauthorized: true,
-    ...(tlsMode !== 'verify-full' && { checkServerIdentity: () => undefined }),
-  }
-  return rootCertificate === undefined ? checks : trusting(rootCertificate, checks, refused)
+  const tls = { rejectUnauthorized: true, ...(tlsMode !== 'verify-full' && { checkServerIdentity: () => undefined }) }
+  return rootCertificate === undefined ? tls : trusting(rootCertificate, tls, refused)
 }
 
 /** Each new connection trusts what the file holds then, as with libpq, since authorities are replaced; while it cannot be used, what it held last. */

@@ -105,7 +105,4 @@ export function momentIn(text: string): number | undefined {
 
 export const CSV = new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('json')
 
-export const MIRROR = new Option(
-  '--mirror <file>',
-  'a mirror or a published copy, in place of that of the configuration',
-)
+export const MIRROR = new Option('--mirror <file>', 'a mirror or published copy, in place of that of the configuration')

@@ -21,10 +21,7 @@ export function queueCommand(io: Io) {
       const { listJobs } = await import('../../jobs/commands.ts')
       if (release) {
         const had = await (await import('../../jobs/queue/backend.ts')).releaseQueue(config)
-        say(
-          io.stderr,
-          had === undefined ? 'The queue had no mirror.\n' : `The queue no longer has the mirror ${had}.\n`,
-        )
+        say(io.stderr, had === undefined ? 'The queue had no mirror.\n' : `The queue is free of its mirror ${had}.\n`)
       }
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)

@@ -105,10 +105,7 @@ const secret = z.union([literalSecret, secretReferenceForm])
 const shortName = z.string().regex(ORGANIZATION_ID, NAME.replace('letters', 'lower-case letters'))
 
 const organization = z.strictObject({
-  id: shortName.meta({
-    description: 'The short name of the organization, in every command and table.',
-    examples: ['acme'],
-  }),
+  id: shortName.meta({ description: 'The short name of the organization in commands and tables.', examples: ['acme'] }),
   baseUrl: converted(parseBaseUrl).meta({
     description: 'The address of the service for this organization, without /customers at its end.',
     format: 'uri',

@@ -130,9 +130,7 @@ function selectOrganizations(recorded: Recorded, named: readonly string[], confi
   const read = recorded.filter(isRead).filter(({ organization }) => wanted.has(organization))
   if (read.length > 0) return { read, leftOut: [...wanted.difference(new Set(idsOf(read)))] }
   const which = wanted.size === 0 ? 'No list was ever' : `The list of ${listedNames([...wanted])} was never`
-  throw new UsageError(
-    `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
-  )
+  throw new UsageError(`${which} read to its end: there is nothing whole to export. Run 'customer-mirror sync' first.`)
 }
 
 type Rows = Pick<ExportFacts, 'table' | 'columns'> & { sql: string; parameters: unknown[] }

@@ -213,11 +213,8 @@ const APART = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'g')
 function mayMention(searched: readonly string[], wanted: string): Sql {
   const found = searched.map((column) => {
     const name = text(column)
-    const hasIt = either(
-      sql`instr(lower(${name}), ${wanted}) > 0`,
-      sql`strpos(lower(${name} COLLATE "C"), ${wanted}) > 0`,
-    )
-    return sql`${hasIt} OR octet_length(${name}) <> length(${name})`
+    const at = either(sql`instr(lower(${name}), ${wanted})`, sql`strpos(lower(${name} COLLATE "C"), ${wanted})`)
+    return sql`${at} > 0 OR octet_length(${name}) <> length(${name})`
   })
   return sql`(${joined(found, ' OR ')})`
 }

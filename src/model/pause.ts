@@ -18,11 +18,8 @@ export function pauseOf(pauses: Pauses, organization: string, nowMs: number): Pa
   const stated = isLeftOut ? [own] : [own, all]
   const found = stated.flatMap((each) => (each !== undefined && isPaused(each, nowMs) ? [each] : []))
   if (found.length === 0) return undefined
-  const untilMs = Math.max(...found.map((each) => each.untilMs ?? Infinity))
-  return {
-    sinceMs: Math.min(...found.map(({ sinceMs }) => sinceMs)),
-    untilMs: untilMs === Infinity ? undefined : untilMs,
-  }
+  const endMs = Math.max(...found.map(({ untilMs = Infinity }) => untilMs))
+  return { sinceMs: Math.min(...found.map(({ sinceMs }) => sinceMs)), untilMs: endMs === Infinity ? undefined : endMs }
 }
 
 /** Whether what was stated pauses anything at a moment, regarded by itself. */

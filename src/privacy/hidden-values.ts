@@ -159,11 +159,8 @@ export function hiddenValues(from: HiddenFields, to: PrivacyPolicy) {
       const filled = columns.filter((field) => customer[field] !== null)
       const extra = hiddenExtra(customer.extra, hide)
       if (filled.length === 0 && extra === customer.extra) return customer
-      const hidden = filled.map((field) => [
-        field,
-        hide.actionOf(field) === 'hash' ? hide.hashOf(customer[field]) : null,
-      ])
-      return { ...customer, ...Object.fromEntries(hidden), extra }
+      const hidden = (field: TextField) => (hide.actionOf(field) === 'hash' ? hide.hashOf(customer[field]) : null)
+      return { ...customer, ...Object.fromEntries(filled.map((field) => [field, hidden(field)])), extra }
     },
     /** A rejected record, before it is written. Only an object has fields: anything else becomes HIDDEN_RECORD. */
     record: (record: unknown) => hiddenRecord(record, hide),

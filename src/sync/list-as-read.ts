@@ -165,12 +165,8 @@ type Gathered = {
 
 function gather(windows: readonly WindowRead[], list: ListColumns, room: number): Gathered {
   const columns = emptyColumns(room)
-  const gathered: Gathered = {
-    columns,
-    index: new PlaceIndex(columns.rowIds),
-    followers: new Uint32Array(room),
-    count: 0,
-  }
+  const index = new PlaceIndex(columns.rowIds)
+  const gathered: Gathered = { columns, index, followers: new Uint32Array(room), count: 0 }
   const last = new Map(windows.map((window) => [window.columns, window]))
   let reach = 0
   for (const window of windows) {

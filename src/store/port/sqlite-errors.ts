@@ -77,13 +77,9 @@ export function virtualTablesIn(db: Connection): string[] {
 export function failingIn(db: Connection): string | undefined {
   for (const [table, columns] of Object.entries(COLUMNS)) {
     const set = columns.map((column) => `"${column}" = "${column}"`).join(', ')
-    for (const statement of [
-      `INSERT INTO ${table} DEFAULT VALUES`,
-      `DELETE FROM ${table}`,
-      `UPDATE ${table} SET ${set}`,
-    ])
+    for (const each of [`INSERT INTO ${table} DEFAULT VALUES`, `DELETE FROM ${table}`, `UPDATE ${table} SET ${set}`])
       try {
-        db.prepare(statement)
+        db.prepare(each)
       } catch (error) {
         const refusal = refusalIn(db, error)
         if (refusal === undefined) throw error

@@ -179,9 +179,7 @@ export function requireMirror(
         'Name the primary server as mirror, or make this one writable.',
     )
   if (!may_use)
-    refuse(
-      `this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
-    )
+    refuse(`this user may not use the schema ${schema}. Let it own that, or GRANT it USAGE there, and SELECT to read.`)
   if (!is_marked && relations.length > 0) {
     const said = `the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, `
     refuse(`${said}for example ?schema=${schema}_2.`, 'foreign')

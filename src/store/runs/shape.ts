@@ -25,11 +25,8 @@ export async function concludeShape(session: Session, run: Run, { status, remova
   if (status !== 'complete') return { changes: [], written: 0, newFields: [] }
   const share = removals?.rule.maxShare ?? USUAL_SHARE
   const known = run.seen.size + run.rejectedIds.size - run.records.inserted
-  const isTooMany = (customers: number) => customers > FEW && customers > share * known
-  const changes = [
-    ...(await emptiedFields(session, run, isTooMany)),
-    ...(await rejectedFields(session, run, isTooMany)),
-  ]
+  const areMany = (customers: number) => customers > FEW && customers > share * known
+  const changes = [...(await emptiedFields(session, run, areMany)), ...(await rejectedFields(session, run, areMany))]
   const newFields = [...run.gained].filter(([, customers]) => customers > known / 2).map(([field]) => field)
   if (changes.length > 0) return { changes, written: 0, newFields }
   const rowIds = [...new Set([...run.emptied.values()].flatMap((rows) => [...rows]))]
