@@ -55,10 +55,8 @@ test('a reader that is slow gets one state of the mirror, and holds up no run', 
 test('SIGTERM leaves the file from before or a whole one', async () => {
   writeFileSync(file, 'from before')
   const running = startCli(started('-o', file), { cwd: folder })
-  await eventually(
-    () => readdirSync(folder),
-    (names) => names.length > 1 || readFileSync(file, 'utf8') !== 'from before',
-  )
+  const isBegun = () => readdirSync(folder).length > 1 || readFileSync(file, 'utf8') !== 'from before'
+  await eventually(isBegun, (is) => is)
   running.send('SIGTERM')
   const { code } = await running.ended
 

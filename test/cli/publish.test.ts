@@ -10,10 +10,7 @@ test('publishes to the file that is named, then as configured', async () => {
   const { run, config, folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [12, 3] })))
   const file = join(folder, 'copies', 'x.db')
   expect(await run('sync')).toMatchObject({ code: 0 })
-  appendFileSync(
-    config,
-    '  - { id: soon, baseUrl: https://soon.example.com, apiKey: { env: A }, secret: { env: B } }\n',
-  )
+  appendFileSync(config, '  - { id: soon, baseUrl: https://s.example.com, apiKey: { env: A }, secret: { env: B } }\n')
   expect(await run('publish copies/x.db')).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/^! \S+x\.db: only its owner may read it; .* publish\.group\b/),

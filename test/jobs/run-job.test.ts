@@ -137,29 +137,22 @@ test.each([
   [20, undefined, 'another-configuration'],
   [20, '99.0.0', 'newer-version'],
   [21, '99.0.0', 'give-up'],
-])(
-  'a job of an organization that no worker has ends its start %i, of version %s, with %s',
-  async (attemptsStarted, version, end) => {
-    const ends: string[] = []
-    const job = {
-      data: { organization: 'umbrella', version },
-      opts: {},
-      attemptsStarted,
-      moveToDelayed: async () => {},
-    }
-    const onRun = ({ verdict }: runs.RunOfJob) => ends.push(verdict.kind)
-    const listener = { onRun, onNoRun: ({ why }: runs.NoRunOfJob) => ends.push(why) }
-    const never = new AbortController().signal
-    const processing: runs.Processing = Object({
-      ...{ organizationOf: () => undefined, mirror: { listLastRuns: async () => [] }, listener, stop: never },
-      ...{ pauses: { latest: async () => new Map() }, timings: TIMINGS, now: Date.now },
-    })
-    const signals = { lost: undefined, cancelled: never }
+])('a job that no worker can run ends its start %i, of version %s, with %s', async (attemptsStarted, version, end) => {
+  const ends: string[] = []
+  const data = { organization: 'umbrella', version }
+  const job = { data, opts: {}, attemptsStarted, moveToDelayed: async () => {} }
+  const onRun = ({ verdict }: runs.RunOfJob) => ends.push(verdict.kind)
+  const listener = { onRun, onNoRun: ({ why }: runs.NoRunOfJob) => ends.push(why) }
+  const never = new AbortController().signal
+  const processing: runs.Processing = Object({
+    ...{ organizationOf: () => undefined, mirror: { listLastRuns: async () => [] }, listener, stop: never },
+    ...{ pauses: { latest: async () => new Map() }, timings: TIMINGS, now: Date.now },
+  })
+  const signals = { lost: undefined, cancelled: never }
 
-    await expect(runs.runForJob('sync', Object(job), signals, processing)).rejects.toBeInstanceOf(Error)
-    expect(ends).toEqual([end])
-  },
-)
+  await expect(runs.runForJob('sync', Object(job), signals, processing)).rejects.toBeInstanceOf(Error)
+  expect(ends).toEqual([end])
+})
 
 /** A run since the due time, which read the list to its end. */
 function aRun(run: Partial<LastRun>): LastRun {

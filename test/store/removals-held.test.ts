@@ -208,14 +208,11 @@ test('what customers lose before the first complete run is no change of the feed
 test('a customer who changes and loses a field in one run is one update, with the lost field behind it in the feed', async () => {
   const mirror = await withPhones()
 
-  const changed = [
-    aCustomer(1, { phone: '1', created_at: null, name: 'New' }),
-    aCustomer(2, { phone: null, name: 'New' }),
-  ]
+  const changed = [aCustomer(1, { phone: '1', created_at: null, name: 'B' }), aCustomer(2, { phone: null, name: 'B' })]
   const report = await night(mirror, 2, [...changed, ...withPhone(3, 60)])
 
   expect(report).toMatchObject({ proof: 'proven', updated: 2, unchanged: 58 })
-  const fed = [/^{"name":\[[^\]]*"New"\]}$/, /^{"created_at":/, /^{"name":/, /^{"phone":\["1",null\]}$/]
+  const fed = [/^{"name":\[[^\]]*"B"\]}$/, /^{"created_at":/, /^{"name":/, /^{"phone":\["1",null\]}$/]
   const fields = fed.map((text) => ({ change: 'changed', fields: expect.stringMatching(text) }))
   expect(rowsOf(mirror.file, 'SELECT change, fields FROM changes ORDER BY id, seq')).toEqual(fields)
   const kept = `SELECT count(created_at) AS sent, count(CASE WHEN created_at IS NOT NULL THEN created_at_utc END) AS utc,

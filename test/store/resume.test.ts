@@ -63,11 +63,7 @@ test('a run whose process was killed is continued, and recorded as interrupted',
 
   expect(second).toMatchObject({ resumedFrom: killed.id, readAsOfMs: START_MS })
   expect(second.seen.size).toBe(10)
-  const interrupted = {
-    status: 'interrupted',
-    error: { code: 'interrupted' },
-    ...(onPostgres ? {} : { durationMs: 0 }),
-  }
+  const interrupted = { status: 'interrupted', error: { code: 'interrupted' }, ...(!onPostgres && { durationMs: 0 }) }
   expect(await mirror.findRun(killed.id)).toMatchObject(interrupted)
 })
 
