@@ -4,7 +4,7 @@ import { type Configured, type OrganizationView, type OverviewFacts, readStandin
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
 import { COUNTED } from '../../src/model/report.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
-import type { Wait } from '../../src/status/standing.ts'
+import { STATES, type Wait } from '../../src/status/standing.ts'
 import { within } from '../../src/machine/timers.ts'
 import { KINDS, OPTIONAL_ANSWER_MS, RUN_KINDS, type RunKind } from '../queue/port.ts'
 import { type Queues } from '../queue/queues.ts'
@@ -169,7 +169,7 @@ function measureStandings(registry: Registry, look: () => readonly OrganizationV
         return value === undefined ? [] : [[key.endsWith('Ms') ? value / 1000 : value, { organization }]]
       }),
     )
-  const ofStates = '1 for each state that is true of an organization, as the page of the worker names it'
+  const ofStates = `1 for each state that is true of an organization: ${Object.keys(STATES).join(', ')}`
   gauge(registry, 'standing', ofStates, ['organization', 'state'], () =>
     look().flatMap(({ organization, standing }) => standing.states.map((state): Value => [1, { organization, state }])),
   )

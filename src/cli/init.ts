@@ -56,7 +56,7 @@ mirror: ./data/customers.db
 # notify: { url: https://hooks.example.com/customer-mirror, secret: { env: NOTIFY_SECRET } }
 # heartbeat: { url: https://hc-ping.com/00000000-0000-0000-0000-000000000000 }
 
-# Settings for every organization; each organization may set its own. docs/reference/settings.md has all of them.
+# Settings for every organization; each organization may set its own. customer-mirror schema has all of them.
 # defaults:
 #   maxWait: 15m              # how long a run may go without a successful answer
 #   removals: { maxShare: 0.1 }   # if more than this share is absent at once, their removal waits for you

@@ -236,7 +236,9 @@ export const MANIFEST = publicTable(
     changes: orNull.number('rows of changes; NULL when left out'),
     runs: orNull.number('rows of runs; NULL when left out'),
     rejects: orNull.number('rows of rejects, 0 in a copy without personal data; NULL when left out'),
-    last_seq: orNull.number('highest changes.seq, 0 if there are no changes; NULL when left out'),
+    last_seq: orNull.number(
+      'highest number that a change of it had, as changes.seq; 0 if it never had one, NULL when left out',
+    ),
     forgotten: orNull.number('number of the customer who was forgotten last, 0 if none was; NULL when left out'),
     sha256: orNull.text('SHA-256 of the lines that the query in sha256_of prints; NULL when left out'),
     sha256_of: orNull.text('query that prints every customer of the organization as a JSON array; NULL when left out'),

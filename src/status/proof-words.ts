@@ -72,6 +72,6 @@ export function noteLines(run: Pick<StoredRun, 'certificate'>): string[] {
 }
 
 export function shapeWords({ field, customers, isRejected }: ShapeChange): string {
-  const what = isRejected ? 'not valid, so that the records are rejected of' : 'empty for'
-  return `${field === '' ? 'the whole record' : field}: ${what} ${count(customers, 'customer')}`
+  const of = count(customers, 'customer')
+  return `${field === '' ? 'the whole record' : field}: ${isRejected ? `not valid, so the records of ${of} are rejected` : `empty for ${of}`}`
 }
