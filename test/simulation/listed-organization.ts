@@ -1,5 +1,6 @@
 import type { Organization } from '../../src/config/organization.ts'
 import { isForGood } from '../../src/errors/error-facts.ts'
+import { MOST_REQUESTS } from '../../src/sync/confirm-absences.ts'
 import type { RunKind } from '../../jobs/queue/port.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
@@ -123,7 +124,9 @@ export class ListedOrganization {
       const night = this.#nightSince(startTick, from)
       this.#nights.set(report.runId, night)
       if (report.status === 'complete') this.#unreported = undefined
-      const isHidden = from?.hides === true || (service.hidden.size > 0 && !this.#isStill)
+      // A sample of searches may miss those who are hidden.
+      const mayBeMissed = !this.#isStill || service.answers > MOST_REQUESTS
+      const isHidden = from?.hides === true || (service.hidden.size > 0 && mayBeMissed)
       const watched = { ...run, ...night, isHidden }
       found.push(...untruthsOf(watched), ...untrueAfterQuickRuns(watched, resumed))
     }

@@ -123,9 +123,9 @@ function untrueDates({ outcome: { report }, before, after }: Watched): string[] 
   const asOf = after.runs.find(({ id }) => id === report.runId)?.read_as_of ?? null
   // A list of which most is no customer counts as not read, and the run before it stays the current one.
   const isPart = report.reasons.includes('cached-answer') || report.rejected > report.received / 2
-  const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
-  const proven =
-    report.proof === 'proven' || report.proof === 'settled' ? asOf : (before.freshness?.proven_as_of ?? null)
+  const isRead = report.status === 'complete' && !isPart
+  const read = isRead ? asOf : (before.freshness?.read_as_of ?? null)
+  const proven = isRead && report.proof !== 'unproven' ? asOf : (before.freshness?.proven_as_of ?? null)
   const when = `after ${report.status} ${report.reasons.join()}`
   return unequal([
     [`read_as_of ${when}`, after.freshness?.read_as_of, read],
