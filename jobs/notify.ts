@@ -266,13 +266,9 @@ const SUMS = ['inserted', 'updated', 'removed', 'returned', 'rejected'] as const
 
 /** As `sync --json` prints it, with the title of an error: a message may quote what the service answered, and a certificate has ids of customers. */
 function runOf(run: Report): object {
-  const {
-    pruned: _pruned,
-    certificate: _certificate,
-    ...json
-  } = { pruned: undefined, certificate: undefined, ...toJson(run) }
   const { code } = run.error ?? {}
-  return { ...json, error: code === undefined ? null : { code, title: factsOfCode(code).title } }
+  const error = code === undefined ? null : { code, title: factsOfCode(code).title }
+  return { ...toJson(run), pruned: undefined, certificate: undefined, error }
 }
 
 /** A night as a message of a chat: who needs a person first, a sentence for each organization with the command to run. */

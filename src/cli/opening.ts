@@ -67,10 +67,17 @@ export async function listUnderway({ mirror: place }: Config) {
   return opened.then((mirror) => closing(mirror, () => mirror.listUnderway(clocks()))).catch(() => [])
 }
 
-/** The status of a run, by its organization and what is recorded: one that is recorded as running, and holds no lease, was killed. */
-export async function statusesNow(mirror: Mirror): Promise<(organization: string, recorded: RunStatus) => RunStatus> {
-  const underway = new Set((await mirror.listUnderway(clocks())).map(({ organization }) => organization))
-  return (organization, recorded) => (recorded === 'running' && !underway.has(organization) ? 'interrupted' : recorded)
+export type StatusOf = (organization: string, recorded: RunStatus) => RunStatus
+
+/** What `list` finds, and the status of a run by what is recorded: one recorded as running was killed if it holds no lease before and after that. */
+export async function withStatuses<Found>(mirror: Mirror, list: () => Promise<Found>): Promise<[Found, StatusOf]> {
+  const [before, found, after] = [
+    await mirror.listUnderway(clocks()),
+    await list(),
+    await mirror.listUnderway(clocks()),
+  ]
+  const underway = new Set([...before, ...after].map(({ organization }) => organization))
+  return [found, (id, recorded) => (recorded === 'running' && !underway.has(id) ? 'interrupted' : recorded)]
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */

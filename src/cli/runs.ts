@@ -1,6 +1,6 @@
 import { moment, say, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, positive, runNumberIn } from './command.ts'
-import { statusesNow, withMirror } from './opening.ts'
+import { type StatusOf, withMirror, withStatuses } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
@@ -19,8 +19,8 @@ export function runsCommand(io: Io) {
     .addCommand(runsShowCommand(io))
     .action(async (organization, { config, json, limit }) => {
       const runs = await withMirror({ config, organization }, async (mirror) => {
-        const listed = await mirror.listRuns({ organization, limit })
-        return listed.map(asItStands(await statusesNow(mirror)))
+        const [listed, statusOf] = await withStatuses(mirror, () => mirror.listRuns({ organization, limit }))
+        return listed.map(asItStands(statusOf))
       })
       const table = { ...runsTable(runs, { withStart: true }), none: 'No runs yet.\n' }
       show(io, json, { document: { runs: runs.map(runAsJson) }, table })
@@ -34,10 +34,9 @@ function runsShowCommand(io: Io) {
     .action(async (id, _own, self) => {
       // Options before the subcommand are parsed by its parent.
       const { config, json } = self.optsWithGlobals()
-      const [found, waiting, statusOf] = await withMirror({ config }, async (mirror) => [
-        await mirror.findRun(id),
+      const [found, statusOf, waiting] = await withMirror({ config }, async (mirror) => [
+        ...(await withStatuses(mirror, () => mirror.findRun(id))),
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
-        await statusesNow(mirror),
       ])
       if (found === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
       const run = asItStands(statusOf)(found)
@@ -46,7 +45,7 @@ function runsShowCommand(io: Io) {
     })
 }
 
-function asItStands(statusOf: Awaited<ReturnType<typeof statusesNow>>): <Run extends Report>(run: Run) => Run {
+function asItStands(statusOf: StatusOf): <Run extends Report>(run: Run) => Run {
   return (run) => {
     const status = statusOf(run.organization, run.status)
     return { ...run, status, reasons: status === run.status ? run.reasons : [status] }

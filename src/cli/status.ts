@@ -1,6 +1,6 @@
 import { configOption, duration, linesOf, moment, say, show, type Table, withConfig } from './output/print.ts'
 import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
-import { clocks, fileToRead, namedFile, statusesNow, withMirror } from './opening.ts'
+import { clocks, fileToRead, namedFile, type StatusOf, withMirror, withStatuses } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
@@ -44,9 +44,8 @@ export function statusCommand(io: Io) {
           : undefined
         const standing = { pauses, ...clocks() }
         const asked = { ...standing, maxAgeMs: maxAge, proven }
-        const statusOf = await statusesNow(mirror)
-        const listed = (await mirror.listFreshness()).map((each) => asItStands(each, statusOf))
-        const freshness = new Map(listed.map((each) => [each.organization, each]))
+        const [listed, statusOf] = await withStatuses(mirror, mirror.listFreshness)
+        const freshness = new Map(listed.map((each) => [each.organization, asItStands(each, statusOf)]))
         const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), asked))
         for (const { id } of known.organizations) freshness.delete(id)
         const place = { mirror: mirror.file, configuration: known.file }
@@ -87,7 +86,7 @@ function writeWhole(io: Io, file: string, text: string, mode: number, { mirror, 
 type Beside = { mirror: string; configuration: string | undefined }
 
 /** With what became of its latest runs. */
-function asItStands(each: Freshness, statusOf: Awaited<ReturnType<typeof statusesNow>>): Freshness {
+function asItStands(each: Freshness, statusOf: StatusOf): Freshness {
   const { organization, lastPartial } = each
   const lastFullStatus = each.lastFullStatus && statusOf(organization, each.lastFullStatus)
   return {
