@@ -133,7 +133,7 @@ export async function runForJob(kind: RunKind, job: RunJob, { lost, cancelled }:
 
 /** The outcome of a run that never started: the organization left the configuration after its job was made. */
 function gone(organization: string, trigger: Trigger, startedAtMs: number): Outcome {
-  const error = new UsageError(`${organization}: left the configuration. Its rows stay; no request was sent.`)
+  const error = new UsageError(`${organization}: this worker does not have it configured. No request was sent.`)
   return { report: { ...emptyReport({ organization, trigger, startedAtMs }), error: describeError(error) }, error }
 }
 

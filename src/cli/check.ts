@@ -1,7 +1,7 @@
 import { clockWords, count, say, shellWord, withConfig } from './output/print.ts'
 import { command, type Io, oneExitCode } from './command.ts'
 import { CLOCKS, namedConfig } from './opening.ts'
-import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmdirSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isPostgres, isSharedQueue, shownMirror } from '../address/mirror-address.ts'
@@ -38,7 +38,7 @@ export function checkCommand(io: Io) {
         const title = error !== undefined && isAnswer ? `${factsOf(error).title}. ` : ''
         const mark = error !== undefined ? '✖' : fix === undefined ? '✔' : '!'
         const below = fix === undefined ? '' : `\n    fix: ${withConfig(fix, file).replaceAll('<organization>', what)}`
-        say(io.stdout, `${mark} ${what}: ${title}${said.replaceAll('\n', '\n    ')}${below}\n`)
+        say(io.stdout, `${mark} ${what}: ${title}${withConfig(said, file).replaceAll('\n', '\n    ')}${below}\n`)
         if (error !== undefined) wrong.push({ what, error, isCommon })
         else isAnswered ||= isAnswer
       }
@@ -53,7 +53,7 @@ export function checkCommand(io: Io) {
     })
 }
 
-/** A check and what it is of. Its `run` throws what would prevent a sync. */
+/** A check and what it is of. Its `run` throws what would prevent a sync, `serve` or the report of a night. */
 type Check = {
   what: string
   /** What was found where all is well; with a `fix` where a sync would work, but this should be fixed; undefined: nothing to say. */
@@ -134,7 +134,7 @@ async function answerOfQueue(queue: string): Promise<Found> {
 /** Opens the mirror and has all of it read. If there is none yet, checks that one can be made. */
 async function inFile(file: string): Promise<Found> {
   // They may have the rights that the mirror had before.
-  const beside = ['-wal', '-shm'].map((end) => `${file}${end}`)
+  const beside = ['-wal', '-shm'].map((end) => (existsSync(file) ? realpathSync.native(file) : file) + end)
   try {
     const opened = await ifThere(openMirrorToRead(file))
     if (opened === undefined) {

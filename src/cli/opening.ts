@@ -5,7 +5,6 @@ import { chooseOrganizations } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import type { RunStatus } from '../model/report.ts'
 import { closing, type Mirror, openMirror, openMirrorToRead } from '../store/mirror.ts'
 
 /** The configuration of `--config`, the environment or the usual name; a command takes `instead` in its place. Throws ConfigError. */
@@ -65,19 +64,6 @@ export async function withMirrorToChange<Result>(named: Named, work: Work<Result
 export async function listUnderway({ mirror: place }: Config) {
   const opened = openMirrorToRead(place)
   return opened.then((mirror) => closing(mirror, () => mirror.listUnderway(clocks()))).catch(() => [])
-}
-
-export type StatusOf = (organization: string, recorded: RunStatus) => RunStatus
-
-/** What `list` finds, and the status of a run by what is recorded: one recorded as running was killed if it holds no lease before and after that. */
-export async function withStatuses<Found>(mirror: Mirror, list: () => Promise<Found>): Promise<[Found, StatusOf]> {
-  const [before, found, after] = [
-    await mirror.listUnderway(clocks()),
-    await list(),
-    await mirror.listUnderway(clocks()),
-  ]
-  const underway = new Set([...before, ...after].map(({ organization }) => organization))
-  return [found, (id, recorded) => (recorded === 'running' && !underway.has(id) ? 'interrupted' : recorded)]
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */

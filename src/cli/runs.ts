@@ -1,6 +1,6 @@
 import { moment, say, show, type Table } from './output/print.ts'
 import { argument, command, type Io, jsonCommand, positive, runNumberIn } from './command.ts'
-import { type StatusOf, withMirror, withStatuses } from './opening.ts'
+import { clocks, withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
@@ -19,8 +19,8 @@ export function runsCommand(io: Io) {
     .addCommand(runsShowCommand(io))
     .action(async (organization, { config, json, limit }) => {
       const runs = await withMirror({ config, organization }, async (mirror) => {
-        const [listed, statusOf] = await withStatuses(mirror, () => mirror.listRuns({ organization, limit }))
-        return listed.map(asItStands(statusOf))
+        const killed = await mirror.listKilled(clocks())
+        return (await mirror.listRuns({ organization, limit })).map((run) => asItStands(run, killed))
       })
       const table = { ...runsTable(runs, { withStart: true }), none: 'No runs yet.\n' }
       show(io, json, { document: { runs: runs.map(runAsJson) }, table })
@@ -34,22 +34,20 @@ function runsShowCommand(io: Io) {
     .action(async (id, _own, self) => {
       // Options before the subcommand are parsed by its parent.
       const { config, json } = self.optsWithGlobals()
-      const [found, statusOf, waiting] = await withMirror({ config }, async (mirror) => [
-        ...(await withStatuses(mirror, () => mirror.findRun(id))),
+      const [killed, found, waiting] = await withMirror({ config }, async (mirror) => [
+        await mirror.listKilled(clocks()),
+        await mirror.findRun(id),
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
       ])
       if (found === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
-      const run = asItStands(statusOf)(found)
+      const run = asItStands(found, killed)
       const text = describeRun(run, waiting?.held ?? 0, config)
       show(io, json, { document: { run: { ...runAsJson(run), certificate: run.certificate } }, text })
     })
 }
 
-function asItStands(statusOf: StatusOf): <Run extends Report>(run: Run) => Run {
-  return (run) => {
-    const status = statusOf(run.organization, run.status)
-    return { ...run, status, reasons: status === run.status ? run.reasons : [status] }
-  }
+function asItStands<Stored extends Report>(run: Stored, killed: readonly number[]): Stored {
+  return killed.includes(run.runId ?? 0) ? { ...run, status: 'interrupted', reasons: ['interrupted'] } : run
 }
 
 function runAsJson(run: Report) {

@@ -1,6 +1,6 @@
 import { configOption, duration, linesOf, moment, say, show, type Table, withConfig } from './output/print.ts'
 import { durationArgument, type Io, jsonCommand, MIRROR } from './command.ts'
-import { clocks, fileToRead, namedFile, type StatusOf, withMirror, withStatuses } from './opening.ts'
+import { clocks, fileToRead, namedFile, withMirror } from './opening.ts'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import { requireKnown } from '../config/suggestion.ts'
@@ -44,8 +44,11 @@ export function statusCommand(io: Io) {
           : undefined
         const standing = { pauses, ...clocks() }
         const asked = { ...standing, maxAgeMs: maxAge, proven }
-        const [listed, statusOf] = await withStatuses(mirror, mirror.listFreshness)
-        const freshness = new Map(listed.map((each) => [each.organization, asItStands(each, statusOf)]))
+        const killed = await mirror.listKilled(standing)
+        const listed = (await mirror.listFreshness()).map((each) =>
+          killed.includes(each.lastRunId) ? ended(each) : each,
+        )
+        const freshness = new Map(listed.map((each) => [each.organization, each]))
         const lines = known.organizations.map(({ id }) => lineOf(id, freshness.get(id), asked))
         for (const { id } of known.organizations) freshness.delete(id)
         const place = { mirror: mirror.file, configuration: known.file }
@@ -85,15 +88,13 @@ function writeWhole(io: Io, file: string, text: string, mode: number, { mirror, 
 /** Files that are not to be written over. */
 type Beside = { mirror: string; configuration: string | undefined }
 
-/** With what became of its latest runs. */
-function asItStands(each: Freshness, statusOf: StatusOf): Freshness {
-  const { organization, lastPartial } = each
-  const lastFullStatus = each.lastFullStatus && statusOf(organization, each.lastFullStatus)
-  return {
-    ...{ ...each, lastStatus: statusOf(organization, each.lastStatus), lastFullStatus },
-    lastPartial: lastPartial && { ...lastPartial, status: statusOf(organization, lastPartial.status) },
-    why: lastFullStatus === each.lastFullStatus ? each.why : [...new Set(['interrupted', ...each.why])],
-  }
+/** One whose last run was killed. */
+function ended(each: Freshness): Freshness {
+  const status = 'interrupted'
+  const { lastPartial, readReasons } = each
+  if (lastPartial?.runId === each.lastRunId)
+    return { ...each, lastStatus: status, lastPartial: { ...lastPartial, status } }
+  return { ...each, lastStatus: status, lastFullStatus: status, why: [...new Set([status, ...readReasons])] }
 }
 
 type StatusLine = ReturnType<typeof lineOf>

@@ -54,7 +54,7 @@ async function read({ path, shown, origin }: ConfigLocation, instead: string | u
   const content = await readText(path, { maxBytes: 4 * 1024 * 1024 })
   if (content.text !== undefined) return content.text
   const others = instead === undefined ? '' : `, or ${instead}`
-  const asNamed = shown === USUAL ? '' : ` ${shown}`
+  const asNamed = shown === USUAL || !/^[\w/.@:+-]+\.ya?ml$/.test(shown) ? '' : ` ${shown}`
   const advice = `: run 'customer-mirror init${asNamed}' to write one, or name another with --config${others}`
   throw new ConfigError([{ file: shown, message: content.problem + origin + (content.missing ? advice : '') }])
 }

@@ -110,7 +110,7 @@ export function readingStatement(asked: string, words: readonly string[]): strin
   if (words.includes(word.toUpperCase())) return rest
   throw new UsageError(
     `sql runs one statement that only reads. It starts with ${words.join(', ')}, not with "${word || rest[0]}". The tables and their ` +
-      'columns: customer-mirror sql --tables',
+      "columns: 'customer-mirror sql --tables'",
   )
 }
 

@@ -33,6 +33,7 @@ export type Freshness = {
   openRejects: number
   /** Why the last full run, or the last one that read the list to its end, is not proven: its error code, or its reasons. */
   why: string[]
+  readReasons: string[]
   /** Since when it is retired; undefined if it is not. */
   retiredAtMs: number | undefined
 }

@@ -145,7 +145,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     first_seen_at: time('when a run first received the record, UTC'),
     seen_at: time('when a run last received the record, UTC'),
     resolved_at: orNull.time(
-      'when the record was valid again, or a proven or settled run no longer received it, UTC; NULL while open',
+      'when the record was valid again, or a run that read the whole list no longer received it, UTC; NULL while open',
     ),
   }),
   publicTable('held_removals', 'the customers whose removal waits to be approved or discarded', {

@@ -52,7 +52,7 @@ async function renameOrganization(session: Session, { from, to }: Names, clocks:
   if (await isTaken(session, to))
     throw new UsageError(
       `${to}: is in the mirror already, and two organizations cannot become one. Nothing was changed. Choose another name, or ` +
-        `let the mirror forget ${to} first: customer-mirror organizations forget ${to}`,
+        `let the mirror forget ${to} first: 'customer-mirror organizations forget ${to}'.`,
     )
   await forgetWindows(session, to)
   await deleteRows(session, ['leases'], from)

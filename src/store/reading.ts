@@ -70,13 +70,14 @@ export async function listFreshness(session: Session, counts = ', active, missin
       runs.missing, runs.held
     FROM freshness JOIN runs ON id = last_run_id WHERE ${text(IS_PARTIAL)}`
   const [rows, partialRuns] = await together(
-    records<Freshness & Unproven>(session, full),
+    records<Omit<Freshness, 'readReasons'> & Unproven>(session, full),
     records<LastPartialRun & { organization: string }>(session, partial),
   )
   const partialOf = new Map(partialRuns.map(({ organization, ...run }) => [organization, run]))
   return rows.map(({ endedError, endedReasons = [], readReasons = [], ...row }) => {
     const ended = endedError === undefined ? endedReasons : [endedError]
-    return { ...row, lastPartial: partialOf.get(row.organization), why: [...new Set([...ended, ...readReasons])] }
+    const why = [...new Set([...ended, ...readReasons])]
+    return { ...row, lastPartial: partialOf.get(row.organization), readReasons, why }
   })
 }
 
@@ -121,6 +122,13 @@ export async function listUnderway(session: Session, clocks: Clocks): Promise<Le
     FROM leases JOIN runs ON runs.id = leases.run_id
     WHERE status = 'running' AND ${isIn('runs.id', held)} ORDER BY runs.organization`
   return records(session, underWay)
+}
+
+/** The runs that are recorded as running and hold no lease, by number: they were killed, and no other of their organization began since. */
+export async function listKilled(session: Session, clocks: Clocks): Promise<number[]> {
+  const held = (await heldLeases(session, clocks)).map(({ run_id }) => run_id)
+  const isHeld = isIn('last_run_id', held)
+  return session.numbers(sql`SELECT last_run_id FROM freshness WHERE last_status = 'running' AND NOT (${isHeld})`)
 }
 
 /** Open rejects, last seen first. */

@@ -14,6 +14,7 @@ import {
   findRun,
   listChanges,
   listFreshness,
+  listKilled,
   listLastRuns,
   listLatestRuns,
   listRejects,
@@ -116,6 +117,7 @@ export function mirrorOn(store: Store, own: Own) {
     listLastRuns: reading(listLastRuns),
     listLatestRuns: reading(listLatestRuns),
     listUnderway: reading(listUnderway),
+    listKilled: reading(listKilled),
     /** Reads the whole mirror and returns its damages; empty if there are none. */
     findDamage: (): Promise<string[]> =>
       read(async (session) => {

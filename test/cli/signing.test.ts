@@ -49,10 +49,8 @@ test.each([
 
 /** One request that a service with this recipe accepts, as the user of `signing solve` knows it. */
 async function aKnownRequest(recipe: Recipe) {
-  const credentials = {
-    apiKey: 'made-up-key',
-    secret: Buffer.from('of a made-up service').toString(recipe.secretEncoding),
-  }
+  const secret = Buffer.from('of a made-up service').toString(recipe.secretEncoding)
+  const credentials = { apiKey: 'made-up-key', secret }
   const customers = generateCustomers({ seed: '1', count: 3 })
   const signed = { id: 'acme', ...credentials, recipe, customers: { list: () => customers } }
   const place = { host: '127.0.0.1', port: 0 }

@@ -14,7 +14,8 @@ test('freshness has a row for each organization', async () => {
   tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-05' WHERE organization = 'acme' AND row_id = 1`)
 
   const none = { missing: 0, removed: 0, held: 0, openRejects: 0 }
-  const plain = { provenAsOfMs: undefined, proof: 'unproven', ...COMPLETE, why: ['plain-scan'] }
+  const why = { why: ['plain-scan'], readReasons: ['plain-scan'] }
+  const plain = { provenAsOfMs: undefined, proof: 'unproven', ...COMPLETE, ...why }
   expect(await mirror.listFreshness()).toEqual([
     {
       ...{ organization: 'acme', readAsOfMs: START_MS, lastRunId: 1, ...plain },

@@ -67,6 +67,13 @@ test('held removals can be listed, and approved once: then the customers are rem
   await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toBeInstanceOf(UsageError)
   expect(changes(mirror)).toHaveLength(30)
   expect(await night(mirror, 4, customers(31, 100))).toMatchObject({ missing: 0, removed: 0, held: 0 })
+
+  // So are those of them that a later scan marks.
+  const other = await thirtyAbsent()
+  await night(other.mirror, 3, customers(6, 100))
+  expect(rowsOf(other.mirror.file, 'SELECT max(missing_since) AS at FROM customers')).toEqual([
+    { at: sqlTime(startedAtMs) },
+  ])
 })
 
 test('a discarded removal marks no customer, and waits for no decision as long as the same customers are absent', async () => {

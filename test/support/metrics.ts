@@ -83,9 +83,9 @@ export function readExposition(text: string): Map<string, Family> {
 /** The freshness of an organization that was read and proven then. */
 export function aFreshness(organization: string, atMs: number): UncountedFreshness {
   return {
-    ...{ organization, readAsOfMs: atMs, provenAsOfMs: atMs, lastRunId: 1, held: 0, openRejects: 0, why: [] },
+    ...{ organization, readAsOfMs: atMs, provenAsOfMs: atMs, lastRunId: 1, held: 0, openRejects: 0 },
     ...({ proof: 'proven', lastStatus: 'complete', lastFullStatus: 'complete' } as const),
-    retiredAtMs: undefined,
+    ...{ why: [], readReasons: [], retiredAtMs: undefined },
   }
 }
 

@@ -112,7 +112,9 @@ export function configOption(config: string | undefined): string {
 
 /** A text with `--config` in each command that it quotes, unless that names a file itself, or reads no configuration. */
 export function withConfig(text: string, file: string | undefined): string {
-  return text.replaceAll(/(?<='customer-mirror (?!init|signing solve|[^']* --config)[^'\n]+)(?=')/g, configOption(file))
+  return text.replaceAll(/(?<='customer-mirror (?!init|signing solve|[^']* --config)[^'\n]+)(?=')/g, () =>
+    configOption(file),
+  )
 }
 
 /** A text in a statement that users copy. */

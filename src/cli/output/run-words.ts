@@ -18,7 +18,7 @@ export function runsTable(reports: readonly Report[], { withStart = false } = {}
     customersRead(report),
     ...[report.inserted, report.updated, report.unchanged, report.rejected, report.removed, report.held],
     // They are stored when it ends.
-    ...(report.status === 'running'
+    ...(report.finishedAtMs === undefined
       ? ['–', '–', '–']
       : [report.requests, duration(report.durationMs), proofWords(report)]),
   ])
@@ -43,7 +43,7 @@ export function summary(report: Report): string {
   const read = count(customersRead(report), 'customer')
   const of = counts.length > 0 ? `: ${counts.join(', ')}` : ''
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
-  if (report.status === 'running') return `${read}${before} so far${of}`
+  if (report.finishedAtMs === undefined) return `${read}${before} so far${of}`
   const cost = `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited}`
   const { status, reasons, trustedPages = 0 } = report
   const trusted = `partial (${reasons.join(', ')}), ${count(trustedPages, 'page')} trusted without reading`
@@ -133,7 +133,9 @@ export function whatToDo({ outcomes, held, published }: Ended, asked: Asked): st
   const option = configOption(asked.config)
   const ofRuns = outcomes.map(({ report }) => reportAdvice(report, option)).join('')
   const ofCopies = published === undefined ? '' : failedText(published)
-  return failureBlocks(outcomes, asked) + orderAdvice(outcomes, option) + ofRuns + heldAdvice(held, option) + ofCopies
+  const said =
+    failureBlocks(outcomes, asked) + orderAdvice(outcomes, option) + ofRuns + heldAdvice(held, option) + ofCopies
+  return withConfig(said, asked.config)
 }
 
 /** One block for each way in which organizations failed or were stopped: their names, the cause, what to do, and the command that shows a run. */
@@ -158,9 +160,9 @@ function blockOf(alike: readonly Outcome[], { dryRun, config }: Asked): string {
   const isStored = runId !== undefined && !dryRun && error?.code !== 'replaced'
   return linesOf([
     `\n${isStopped ? '■' : '✖'} ${groupTitle(names, title)}`,
-    `  ${dryRun && isStopped ? 'It was a dry run: nothing was saved.' : withConfig(cause, config).replaceAll('\n', '\n  ')}`,
+    `  ${dryRun && isStopped ? 'It was a dry run: nothing was saved.' : cause.replaceAll('\n', '\n  ')}`,
     // A stop was asked for, and its cause says what was saved.
-    from !== 'stop' && `  fix: ${withConfig(fixFor(names, fix), config)}`,
+    from !== 'stop' && `  fix: ${fixFor(names, fix)}`,
     isStored && `  customer-mirror runs show ${runId}${configOption(config)}`,
   ])
 }

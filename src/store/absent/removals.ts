@@ -65,7 +65,7 @@ async function markMissing(
   const rowIds = missing.map(({ row }) => row.rowId)
   const stamp = await updateStamp(session, nowMs)
   await session.run(sql`
-    UPDATE customers SET missing_since = ${sqlTime(nowMs)}, updated_at = ${stamp}
+    UPDATE customers SET missing_since = ${absentSince(nowMs)}, updated_at = ${stamp}
     WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`)
   const rows = sql`customers WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`
   const unmarked = await countOf(session, sql`SELECT count(*) FROM ${rows}`)
@@ -149,7 +149,11 @@ export async function release(session: Session, organization: string, rowIds: re
   if (rowIds.length > 0) await session.run(sql`DELETE FROM held_rows WHERE ${rowsOf(organization, rowIds)}`)
 }
 
-/** Removes customers, in this order in the feed. One that is not missing yet is since the removal was held back, or from now on. */
+/** Since the removal of a customer was held back, or from now on. */
+const absentSince = (nowMs: number) => sql`coalesce((SELECT absent_since FROM held_rows
+  WHERE held_rows.organization = customers.organization AND held_rows.row_id = customers.row_id), ${moment(sqlTime(nowMs))})`
+
+/** Removes customers, in this order in the feed. */
 async function removeRows(
   session: Session,
   run: Pick<Run, 'id' | 'organization'>,
@@ -160,8 +164,7 @@ async function removeRows(
   const { organization } = run
   const now = sqlTime(nowMs)
   const taken = await session.run(sql`
-    UPDATE customers SET missing_since = coalesce(missing_since, (SELECT absent_since FROM held_rows
-        WHERE held_rows.organization = customers.organization AND held_rows.row_id = customers.row_id), ${moment(now)}), removed_at = ${now}, last_run_id = ${run.id},
+    UPDATE customers SET missing_since = coalesce(missing_since, ${absentSince(nowMs)}), removed_at = ${now}, last_run_id = ${run.id},
       updated_at = ${await updateStamp(session, nowMs)} WHERE ${rowsOf(organization, rowIds)}`)
   requireTaken(run, 'customers', { given: rowIds.length, taken })
   await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, rowIds)}`)
