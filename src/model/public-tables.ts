@@ -163,7 +163,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     proven_age_seconds: orNull.number('seconds since proven_as_of, negative as that of read_as_of; NULL if none'),
     proof: orNull.text('what the scan of read_as_of proved: proven, settled or unproven'),
     last_run_id: number('latest run, as runs.id'),
-    last_status: text('status of the latest run'),
+    last_status: text('status of the latest run, as runs.status'),
     active: number('customers that are not removed'),
     missing: number('customers that are missing and not removed'),
     removed: number('customers that are removed'),
