@@ -1,4 +1,4 @@
-import { count, grouped, isTerminal, linesOf, say, show } from './output/print.ts'
+import { count, grouped, isTerminal, linesOf, say, show, withConfig } from './output/print.ts'
 import { command, type Io, jsonCommand, MIRROR, oneOf, wholeNumber } from './command.ts'
 import { fileToRead, namedConfig, namedFile } from './opening.ts'
 import { copyExitCode, failedText, publishedText } from './output/run-words.ts'
@@ -88,7 +88,7 @@ export function publishCommand(io: Io) {
         if (alone) published.warnings.push(`${planPlace(plan)}: ${alone.said}; ${alone.fix}`)
       }
       show(io, json, { document: published, text: publishedText(published) })
-      say(io.stderr, failedText(published))
+      say(io.stderr, withConfig(failedText(published), configFile))
       io.exitWith(copyExitCode(published))
     })
 }

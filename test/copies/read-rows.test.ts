@@ -59,7 +59,7 @@ test.each([
   ['PRAGMA user_version', /not with "PRAGMA"\./],
   ['WITH x AS (SELECT 1) DELETE FROM customers', /would write/],
   ['selec 1', /starts with SELECT, .*, not with "selec"\./],
-  ['.schema', /not with "\.schema"\. The tables and their columns: customer-mirror sql --tables$/],
+  ['.schema', /not with "\.schema"\. The tables and their columns: 'customer-mirror sql --tables'$/],
 ])('%j is refused with the reason', (sql, said) => {
   expect(() => prepareToRead(db, sql)).toThrow(said)
 })
