@@ -264,7 +264,7 @@ function reportNight({ cron, timezone, dueMs }: Night, organizations: readonly E
 
 const SUMS = ['inserted', 'updated', 'removed', 'returned', 'rejected'] as const
 
-/** As `sync --json` prints it, with the title of an error: a message may quote what the service answered, and a certificate has ids of customers. */
+/** As `sync --json` prints it, with the title of an error, whose message may quote the service, and without ids of customers. */
 function runOf(run: Report): object {
   const { code } = run.error ?? {}
   const error = code === undefined ? null : { code, title: factsOfCode(code).title }

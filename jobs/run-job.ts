@@ -53,7 +53,7 @@ export type Processing = Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'wire'
 /** The most starts of a job, including those after waits. */
 const MOST_STARTS = 100
 
-/** A job that is for other workers is left to them so often: in an hour for a newer version, or in five minutes. One whose organization no worker has is given up then. */
+/** So often a job is left to other workers: an hour for one of a newer version, five minutes where no worker knows its organization. */
 const MOST_LEFT = 20
 
 /** A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs. */

@@ -88,7 +88,7 @@ function addIndexes(db: Connection, tables: readonly CopiedTable[]): void {
 const INTERNAL = new Set(['customers.row_id', 'rejects.reject_id', 'rejects.record_key'])
 
 /** These number the rows of their table, in order. The last number of a change is known also where that change was deleted. */
-const KEYS: Readonly<Record<string, string>> = {
+const NUMBERS: Readonly<Record<string, string>> = {
   'changes.seq': ' PRIMARY KEY AUTOINCREMENT',
   'runs.id': ' PRIMARY KEY',
 }
@@ -158,7 +158,7 @@ const IMPERSONAL: Readonly<Record<string, string>> = {
 
 function copyTable(db: Connection, { name, columns }: CopiedTable, { organizations, isOfAll }: Settings, as = name) {
   const declared = columns.map((column) => {
-    return `${quoted(column.name)} ${column.type}${KEYS[`${name}.${column.name}`] ?? ''}`
+    return `${quoted(column.name)} ${column.type}${NUMBERS[`${name}.${column.name}`] ?? ''}`
   })
   db.exec(`CREATE TABLE main.${quoted(as)} (${declared.join(', ')})`)
   // The plus keeps the rows in their order: no index is used to find them.

@@ -31,7 +31,7 @@ export type Freshness = {
   removed: number
   held: number
   openRejects: number
-  /** Why the last full run, or the last one that read the list to its end, is not proven: its error code, or its reasons. */
+  /** Why the last full run, or the last that read the list to its end, is not proven: its error code, or reasons; those of the latter. */
   why: string[]
   readReasons: string[]
   /** Since when it is retired; undefined if it is not. */

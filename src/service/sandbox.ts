@@ -82,10 +82,10 @@ function customerCounts(customers: SandboxOptions['customers'] = 1050): readonly
 
 /** Credentials that are valid only for this sandbox; their text says so. */
 function credentials(seed: string, id: string): Credentials {
-  const hashOf = (what: string) => hash('sha256', `${what} ${seed} ${id}`)
+  const digest = (purpose: string) => hash('sha256', `${purpose} ${seed} ${id}`)
   return {
-    apiKey: `sandbox_key_${id}_${hashOf('key').slice(0, 24)}`,
-    secret: `sandbox_secret_${id}_${hashOf('secret')}`,
+    apiKey: `sandbox_key_${id}_${digest('key').slice(0, 24)}`,
+    secret: `sandbox_secret_${id}_${digest('secret')}`,
   }
 }
 

@@ -52,7 +52,7 @@ function withDuration<Row extends Timed<unknown>>(row: Row): Row & { durationMs:
 
 const last = (organization: string, condition: string) => text(lastRunOf(organization, condition))
 
-/** The `freshness` view, by organization, with the reasons why an organization is not proven. Columns of a view that are not read are not computed. */
+/** The `freshness` view, by organization, with the reasons why it is not proven. Columns that are not read are not computed. */
 export async function listFreshness(session: Session, counts = ', active, missing, removed'): Promise<Freshness[]> {
   const full = sql`
     SELECT freshness.organization, freshness.read_as_of, proven_as_of, retired_at, freshness.proof, last_run_id, last_status, freshness.held,

@@ -71,7 +71,7 @@ export async function startRun(session: Session, start: Start, place: string): P
   }
 }
 
-/** Marks the runs of an organization that never ended as interrupted when a lease that is left was renewed last, except the one that is under way. */
+/** Marks runs that never ended as interrupted, when the lease that is left was renewed last; not the one that is under way. */
 export async function closeAbandoned(session: Session, organization: string, nowMs: number, underWay = 0) {
   const lease = await session.first<{ end: number }>(
     sql`SELECT expires_at_ms AS "end" FROM leases WHERE organization = ${organization} AND run_id <> 0`,
