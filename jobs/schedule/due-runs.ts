@@ -74,16 +74,16 @@ export function wasReadSince(sinceMs: number, lastRun: Known | undefined, nowMs:
 }
 
 /**
- * Whether a run is to be made up for. One that failed for good or was cancelled is left until it is due again, or a person asks. One after an
- * outage, a waiting one, whose job may be lost, and one without its secret, which may be written by now, are requested every hour.
+ * Whether a run is to be made up for. One that failed for good or was cancelled is left until it is due again, or a person asks, unless a wrong
+ * clock dated it. After an outage, while one waits, as its job may be lost, and without a secret, it is requested every hour.
  */
 export function isMissed(
   lastRun: LastRun | undefined,
   { dueMs, nowMs, occasion }: { dueMs: number; nowMs: number; occasion: Occasion },
 ): boolean {
   if (wasReadSince(dueMs, lastRun, nowMs)) return false
-  if (lastRun === undefined || lastRun.startedAtMs < dueMs) return true
-  const { status, errorCode = '', startedAtMs } = lastRun
+  const { status, errorCode = '', startedAtMs = 0 } = lastRun ?? {}
+  if (startedAtMs < dueMs || isFarAhead(startedAtMs, nowMs)) return true
   if (status !== 'failed' && status !== 'waiting') return true
   const { from } = factsOfCode(errorCode)
   if (status === 'failed' && from === 'cancel') return false

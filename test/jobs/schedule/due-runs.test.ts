@@ -27,6 +27,7 @@ test.each<[what: string, lastRun: LastRun | undefined, expected: boolean, occasi
   ['where one was cut short', cut, true],
   ['where one failed for good', failed, false],
   ['where one failed for good before it was due', { ...failed, startedAtMs: DUE_MS - 1 }, true],
+  ['where one failed for good by a clock that was wrong', { ...failed, startedAtMs: NOW_MS + 3 * HOUR_MS }, true],
   ['after an outage less than an hour ago', outage(HOUR_MS - 1), false],
   ['after an outage an hour ago', outage(HOUR_MS), true],
   ['where a secret was missing an hour ago', withoutSecret(HOUR_MS), true],
