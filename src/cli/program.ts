@@ -41,7 +41,8 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
     .version(['-V', '--version'].includes(args[0] ?? '') ? EXACT_VERSION : '', '-V, --version', 'print the version')
     .enablePositionalOptions()
   for (const command of commands) root.addCommand(command)
-  for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)])
+  for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
+    refuseRepeated(command)
     command
       .exitOverride()
       .configureHelp({ minWidthToWrap: 20 })
@@ -53,7 +54,18 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
         getErrHelpWidth: () => helpWidth(io.stderr),
       })
       .showHelpAfterError('To see how it is used, add --help.')
+  }
   return root.configureHelp({ formatHelp: mainHelp })
+}
+
+/** Of two values of one option the parser would take the last without a word. */
+function refuseRepeated(command: CommandUnknownOpts): void {
+  for (const option of command.options.filter(({ required, variadic }) => required && !variadic)) {
+    let given = 0
+    command.on(`option:${option.name()}`, () => {
+      if ((given += 1) > 1) command.error(`error: option '${option.flags}' may be given only once`)
+    })
+  }
 }
 
 /** A help text is as wide as its terminal, and no wider than 80 columns: longer lines are tiring to read. */

@@ -130,7 +130,7 @@ export function harmlessInSpreadsheet(text: string): string {
   const isRewritten = harmless === text && NUMBER_OR_DATE.test(text) && !SHOWN_AS_IT_IS.test(text)
   const shown = isRewritten ? `'${text}` : harmless
   if (shown.length <= CELL) return shown
-  const mark = ` … (cut off: ${shown.length} characters)`
+  const mark = ` … (cut off: ${text.length} characters)`
   // Half of a character would be none.
   return shown.slice(0, CELL - mark.length).replace(/[\uD800-\uDBFF]$/, '') + mark
 }

@@ -61,6 +61,7 @@ test.each([
   ['an unknown command of removals', ['removals', 'lits'], /unknown command 'lits'\n\(Did you mean list\?\)/],
   ['an option before its command', ['removals', '--json', 'list'], /^error: unknown option '--json'/],
   ['an unknown option', ['status', '--maximum-age', '1h'], /^error: unknown option '--maximum-age'/],
+  ['two organizations where one is meant', ['query', '--org', 'acme', '--org', 'globex'], /^error: .* only once\n/],
 ])('%s ends with 2, and names the mistake or shows the help, beside the results', async (_, args, said) => {
   const refused = await elsewhere(...args)
 
