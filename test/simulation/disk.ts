@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
 import type { Dice } from '../support/dice.ts'
@@ -21,6 +21,7 @@ const STATEMENTS = 3
 /** The disk below the mirror of a world, one at a time. It knows what SQLite has flushed: a power loss takes or tears all else. */
 export class Disk {
   readonly #file: string
+  readonly #backup: string
   readonly #dice: Dice
   #plan: Plan | undefined
   #written: Database.Statement | undefined
@@ -31,6 +32,7 @@ export class Disk {
 
   constructor(file: string, dice: Dice) {
     this.#file = file
+    this.#backup = `${file}-backup`
     this.#dice = dice
   }
 
@@ -43,6 +45,21 @@ export class Disk {
   /** Has nothing happen any more that was planned and did not come. */
   spare(): void {
     this.#plan = undefined
+  }
+
+  /** Makes a backup of the mirror as it is now. */
+  backUp(): void {
+    rmSync(this.#backup, { force: true })
+    const db = new Database(this.#file)
+    db.prepare('VACUUM INTO ?').run(this.#backup)
+    db.close()
+  }
+
+  /** Has a person put the backup in the place of the mirror, once, under a program that has it open. Returns whether that was so. */
+  restore(): boolean {
+    const isThere = existsSync(this.#backup)
+    if (isThere) renameSync(this.#backup, this.#file)
+    return isThere
   }
 
   get isDead(): boolean {

@@ -165,6 +165,12 @@ export class ListedOrganization {
     this.#unreported = { ...this.#nightSince(tick, before), isStatic: false }
   }
 
+  /** Its mirror is that of a backup, whose last run was this one. */
+  goBackTo(lastRun: number): void {
+    for (const run of this.#nights.keys()) if ((run ?? Infinity) > lastRun) this.#nights.delete(run)
+    this.#unreported = undefined
+  }
+
   #nightSince(startTick: number, from: Night | undefined): Night {
     const { service, list } = this
     return {

@@ -4,7 +4,7 @@ import { DISK_FAULTS, ENDS } from './disk.ts'
 /** What goes wrong in a night besides what a service does wrong by itself. */
 const FAULTS = [
   ...DISK_FAULTS,
-  ...(['stopped', 'frozen', 'second program', 'clock jumps', 'queue forgets', 'queue is away'] as const),
+  ...(['stopped', 'frozen', 'second program', 'replaced', 'clock jumps', 'queue forgets', 'queue is away'] as const),
   ...(['service lies', 'replica stops', 'customers hidden', 'search fails'] as const),
 ]
 export type FaultKind = (typeof FAULTS)[number]
@@ -29,7 +29,7 @@ export function onServer(faults: readonly Fault[]): Fault[] {
   return faults.filter(({ kind }) => !ONLY_IN_FILES.has(kind))
 }
 
-const ONLY_IN_FILES: ReadonlySet<string> = new Set([...ENDS, 'frozen', 'second program'])
+const ONLY_IN_FILES: ReadonlySet<string> = new Set([...ENDS, 'frozen', 'second program', 'replaced'])
 
 /** The faults that suffice for `fails`: one after the other is left out, as long as it fails without it. */
 export async function shrunk(faults: readonly Fault[], fails: (fewer: readonly Fault[]) => Promise<boolean>) {

@@ -93,6 +93,7 @@ class World {
     for (let night = 1; night <= this.#nights; night += 1) {
       const faults = this.#faults.filter((fault) => fault.night === night)
       const isCalm = night > this.#nights - CALM_NIGHTS
+      if (night % 2 === 1) this.#backUp()
       if (isCalm) this.#time.setRight()
       for (const hour of HOURS) {
         this.#time.advanceTo(momentOf(night, hour))
@@ -153,12 +154,14 @@ class World {
     const onDisk = DISK_FAULTS.find((each) => each === fault?.kind)
     if (onDisk !== undefined) this.disk.plan(onDisk, moment)
     const answer: Parameters<typeof wireTo>[0] = (asked) => organization.service.answer(asked, this.#time.trueMs)
+    let isReplaced = false
     const moved = () => {
       this.#time.pass({ isJumpy: dayLong.has('clock jumps') })
       organization.list.stir(organization.churn)
       if (organization.service.answers < moment) return
       if (fault?.kind === 'stopped') program.stop()
       if (fault?.kind === 'queue forgets') this.#queue.forget()
+      if (fault?.kind === 'replaced') isReplaced ||= this.#replaceFile()
     }
     this.#wire = wireTo(answer, moved, this.#dice)
     const before = this.#reading((db) => organization.stateIn(db))
@@ -175,6 +178,10 @@ class World {
       verdict: run?.verdict.kind,
       code: run?.outcome.report.error?.code,
     })
+    if (isReplaced) {
+      this.#queue.end(job, error)
+      return this.#goOnWithBackup(program, organization, run)
+    }
     if (this.disk.isDead) {
       organization.noteUnreported(before)
       const started = await this.#restart(program, job)
@@ -243,6 +250,26 @@ class World {
     return started
   }
 
+  #backUp(): void {
+    if (this.#faults.some(({ kind }) => kind === 'replaced')) this.disk.backUp()
+  }
+
+  #replaceFile(): boolean {
+    this.end()
+    return this.disk.restore()
+  }
+
+  /** A worker ends when its mirror is replaced: a run of it must say so, and the next one goes by what the backup has. */
+  async #goOnWithBackup(program: Program, { id }: ListedOrganization, run: Ended['run']): Promise<Program> {
+    const code = run?.outcome.report.error?.code
+    if (code !== 'replaced') this.#tell(id, [`the mirror was replaced during a run, which ended with ${code}`])
+    await program.close()
+    const lastRun = this.#reading((db) => Number(db.value('SELECT max(id) FROM runs')))
+    for (const runId of this.#reported.keys()) if (runId > lastRun) this.#reported.delete(runId)
+    for (const organization of this.#organizations) organization.goBackTo(lastRun)
+    return this.#restart(program, undefined)
+  }
+
   /** What persons do between two runs: forget a customer, and discard removals that are held. */
   async #decide({ mirror }: Program, isCalm: boolean): Promise<void> {
     const now = { nowMs: this.#time.clocks.now(), monotonicMs: this.#time.trueMs }
@@ -251,6 +278,8 @@ class World {
       if (isCalm || person === undefined || !this.#dice.chance(0.15)) continue
       const forgotten = await mirror.forgetCustomer({ organization: id, id: person.id, ...now }).catch(() => undefined)
       if (forgotten === undefined) continue
+      // A backup from before it would bring the customer back.
+      this.#backUp()
       list.forget(person)
       this.#note(id, 'forgotten', undefined, { customer: person.n })
     }
@@ -293,7 +322,7 @@ function momentOf(night: number, hour: number): number {
 }
 
 const STANDS: ReadonlySet<string> = new Set(['frozen', 'second program'])
-const IN_A_RUN: ReadonlySet<string> = new Set([...DISK_FAULTS, ...STANDS, 'stopped', 'queue forgets'])
+const IN_A_RUN: ReadonlySet<string> = new Set([...DISK_FAULTS, ...STANDS, 'stopped', 'queue forgets', 'replaced'])
 
 /** A run of which at most searches fail does not end as where the service is away. */
 function needlessEnd({ outcome: { report } }: NonNullable<Ended['run']>): string[] {
