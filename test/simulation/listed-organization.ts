@@ -54,7 +54,7 @@ export class ListedOrganization {
     const pageSize = dice.pick([5, 10, 10, 12, 20, 25, 40])
     const size = dice.below(pageSize * (dice.chance(0.2) ? 12 : 5))
     const createdAtOf = (n: number) => createdAt(dates, n, this.#second, dice)
-    this.list = new KnownList(dice, { seed, order, size, createdAtOf })
+    this.list = new KnownList(dice, { seed, order, size, isHostile: seed % 3 === 0, createdAtOf })
     this.service = new RandomService(this.list, dice)
     this.service.beyondEnd = dice.pick(['empty', 'empty', 'empty', '404', 'clamp'])
     if (dice.chance(0.2)) this.service.cap = dice.pick([5, 10, 15, 30, 50])

@@ -24,6 +24,8 @@ type ListOptions = {
   order: Order
   size?: number
   seed?: number
+  /** Whether every third customer chooses what many have, or what hardly a search finds. */
+  isHostile?: boolean
   /** The creation time that the customer with this number, from 1, shows. */
   createdAtOf?: (n: number) => string | null
 }
@@ -41,7 +43,7 @@ export class KnownList {
   constructor(dice: Dice, options: ListOptions) {
     this.dice = dice
     this.order = options.order
-    this.#options = { size: 0, seed: 0, createdAtOf: atSecond, ...options }
+    this.#options = { size: 0, seed: 0, isHostile: false, createdAtOf: atSecond, ...options }
     for (let made = 0; made < this.#options.size; made += 1) this.insert()
   }
 
@@ -77,7 +79,7 @@ export class KnownList {
       versions: [],
       odd: [],
     }
-    person.versions.push({ from: 0, name: nameOf(person) })
+    person.versions.push({ from: 0, name: this.#nameOf(person) })
     this.people.push(person)
     this.#place(person)
     this.tick += 1
@@ -99,7 +101,7 @@ export class KnownList {
     this.tick += 1
     person.sort = this.dice.next()
     person.changed = this.tick
-    person.versions.push({ from: this.tick, name: nameOf(person) })
+    person.versions.push({ from: this.tick, name: this.#nameOf(person) })
     if (this.#place(person) !== place) this.#moved.add(person)
     this.tick += 1
   }
@@ -174,11 +176,20 @@ export class KnownList {
     return {
       id: person.n % 17 === 0 ? person.id.toUpperCase() : person.id,
       name: person.versions.at(-1)?.name ?? '',
-      username: `user-${seed}-${person.n}`,
-      email: isOdd ? ['odd'] : `c${person.n}@s${seed}.example`,
+      username: this.#chosenBy(person) ?? `user-${seed}-${person.n}`,
+      email: isOdd ? ['odd'] : (this.#chosenBy(person) ?? `c${person.n}@s${seed}.example`),
       phone: null,
       created_at: person.createdAt,
     }
+  }
+
+  #chosenBy({ n }: Person): string | undefined {
+    return this.#options.isHostile && n % 3 === 0 ? CHOSEN[n % CHOSEN.length] : undefined
+  }
+
+  #nameOf(person: Person): string {
+    const { sort, n, versions } = person
+    return this.#chosenBy(person) ?? `${sort.toFixed(9)} of ${n}, edition ${versions.length + 1}`
   }
 
   /** Inserts a customer in order, and returns the place. */
@@ -210,6 +221,8 @@ export function namesBetween({ versions }: Person, from: number, to: number): st
     .map(({ name }) => name)
 }
 
+const CHOSEN = ['e', '%', '\u0130\u0130', "' OR 1=1 --", 'user-1']
+
 const created = (a: Person, b: Person) => compare(a.createdAt ?? '', b.createdAt ?? '')
 const byId = (a: Person, b: Person) => compare(a.id, b.id)
 
@@ -236,10 +249,6 @@ export function atSecond(second: number): string {
 }
 
 const TIMES: Record<number, string> = {}
-
-function nameOf({ sort, n, versions }: Person): string {
-  return `${sort.toFixed(9)} of ${n}, edition ${versions.length + 1}`
-}
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
