@@ -30,14 +30,14 @@ const SENTENCES: Readonly<Record<Fault, { file: string } & Partial<Record<Where,
   },
   damaged: {
     file:
-      "It is damaged, or its disk failed while it was read. Check the disk, then the mirror with 'customer-mirror check'. If that finds damage, " +
-      'put back a backup, or move the file away and sync anew; sqlite3 can save what is readable with .recover.',
+      "It is damaged, or its disk failed while it was read. Check the disk. If 'customer-mirror check' finds damage then, put back a backup, or " +
+      'move the file away and sync anew; sqlite3 can save what is readable with .recover.',
     postgres:
       'It is damaged, or the server failed in itself; its log says more. Put back a backup of the database, or name another schema and sync anew.',
   },
   missing: { file: "Check its name; 'customer-mirror sync' makes the mirror of a configuration." },
   foreign: {
-    file: 'It is not a mirror of ours, and was left as it is; name another file as mirror.',
+    file: 'It is not a mirror of ours, and was left as it is; name another file.',
     contents:
       'Something that someone added to the mirror, or changed there, is in the way: a trigger, an index, a table, a view or a value. The file ' +
       "is sound, and holds nothing of this step. Correct or drop that, then try again; 'customer-mirror check' names what was added.",

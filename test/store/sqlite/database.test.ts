@@ -76,7 +76,7 @@ test('a pipe in the place of the mirror is refused before anything is touched, a
   heldPipe(file)
   chmodSync(file, 0o666)
 
-  const message = `${file}: is a pipe or a device. It is not a mirror of ours, and was left as it is; name another file as mirror.`
+  const message = `${file}: is a pipe or a device. It is not a mirror of ours, and was left as it is; name another file.`
   for (const open of OPENINGS) await expect(open(file)).rejects.toMatchObject({ code: 'foreign', message })
   expect(modeOf(file)).toBe('666')
   expect(readdirSync(dirname(file))).toEqual(['customers.db'])
