@@ -58,7 +58,7 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
   return root.configureHelp({ formatHelp: mainHelp })
 }
 
-/** Of two values of one option the parser would take the last without a word. */
+/** The parser would take the last of two values of one option without a word. */
 function refuseRepeated(command: CommandUnknownOpts): void {
   for (const option of command.options.filter(({ required, variadic }) => required && !variadic)) {
     let given = 0

@@ -82,8 +82,8 @@ test.each<[line: string, said: RegExp | string]>([
   [SOLVE, /required option '--secret-env <name>' not specified/],
   [`${SOLVE} --secret-env NOT_SET`, /^--secret-env: there is no .* Export it first/],
   [`${SOLVE} --secret-env PATH --api-key-env NOT_SET`, /^--api-key-env: there is no /],
-  [`${SOLVE} --secret-env PATH --timestamp soon`, /The timestamp must be .*Unix seconds, Unix milliseconds/s],
-  [`${SOLVE} --secret-env PATH --url x`, /--url must be a whole address/],
+  [`${SOLVE.replace(' 1 ', ' soon ')} --secret-env PATH`, /The timestamp must be .*Unix seconds, Unix milliseconds/s],
+  [`${SOLVE.replace(/https\S+/, 'x')} --secret-env PATH`, /--url must be a whole address/],
 ])('%s', async (line, said) => {
   const before = dump(here.mirror)
   const refused = await here.run(line)
