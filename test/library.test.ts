@@ -2,11 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirrorOrganization, openMirror, readConfig } from '../src/library.ts'
-import { night, prune } from './store/nights.ts'
+import { aMirrorOf, night, prune } from './store/nights.ts'
 import { aCustomer, customerId, customers } from './support/builders.ts'
 import { LIBRARY_EXAMPLE } from './support/documents.ts'
 import { sqliteAlone } from './support/mirror-choice.ts'
-import { aMirror } from './support/mirror-file.ts'
 import { ROOT } from './support/package-checkout.ts'
 import { aPlan, publishAll } from './support/publishing.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
@@ -14,11 +13,8 @@ import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 /** Acme over three nights: customer 1 gets another name, 2 leaves, 4 comes. */
 async function threeNights() {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 30))
   const later = [aCustomer(1, { name: 'Zoé' }), ...customers(3, 30)]
-  await night(mirror, 1, later)
-  await night(mirror, 2, [...later, aCustomer(31)])
+  const mirror = await aMirrorOf(customers(1, 30), later, [...later, aCustomer(31)])
   await night(mirror, 0, [aCustomer(2, { name: 'Of Globex' })], { organization: 'globex' })
   return mirror
 }
@@ -53,11 +49,10 @@ test('a program reads customers, one customer, changes and rows, by the names of
 })
 
 test('a search finds a name in any case, composed or not, with or without accents', async () => {
-  const open = await aMirror()
   const names = ['Zoé', 'Zoe\u0301', 'Zoe Plain', 'İpek Işık', 'Şule', 'Weiß & Søn', 'ΟΔΥΣΣΕΥΣ', '花子']
   const list = names.map((name, at) => aCustomer(at + 1, { name, username: null, email: null }))
-  await night(open, 0, list)
-  const mirror = await openMirror(open.file)
+  const { file } = await aMirrorOf(list)
+  const mirror = await openMirror(file)
   const finds: Record<string, number[]> = {
     ...{ zoé: [0, 1, 2], 'ZOE\u0301': [0, 1, 2], zoe: [0, 1, 2], 'ipek ISIK': [3], ışık: [3], sule: [4], şU: [4] },
     ...{ 'weiss & son': [5], οδυσσεύς: [6], 花: [7], 'o%_': [], '*': [], "' OR 1=1 --": [] },

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { night } from '../store/nights.ts'
+import { aMirrorOf, night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
 import { CUSTOMERS } from '../support/full-mirror.ts'
-import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
+import { tamper, valueOf } from '../support/mirror-file.ts'
 import { runInShell, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -17,8 +17,7 @@ let folder: string
 let file: string
 
 beforeEach(async () => {
-  mirror = await aMirror()
-  await night(mirror, 0, customers(1, CUSTOMERS))
+  mirror = await aMirrorOf(customers(1, CUSTOMERS))
   folder = temporaryFolder()
   file = join(folder, 'customers.csv')
 })

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
-import { night } from '../store/nights.ts'
+import { aMirrorOf } from '../store/nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { KEY, PEOPLE, PHONE, privacy } from '../support/commands.ts'
 import { refusal } from '../support/fault-server.ts'
@@ -70,15 +70,12 @@ test('docs/explain/privacy.md names every table, with the columns that the dicti
 })
 
 test('no internal table holds a value of a customer, as it says', async () => {
-  const mirror = await aMirror()
   const list = [
     aCustomer(1, { extra_field: 'trace of a customer' }),
     ...customers(2, 30),
     aCustomer(31, { email: ['trace'] }),
   ]
-  await night(mirror, 0, list)
-  await night(mirror, 1, list.slice(1))
-  await night(mirror, 2, [...list.slice(2), aCustomer(40, { name: 'Trace' })])
+  const mirror = await aMirrorOf(list, list.slice(1), [...list.slice(2), aCustomer(40, { name: 'Trace' })])
   await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: 0 })
   const contents = internalIn(mirror.file).flatMap((table) =>
     rowsOf(mirror.file, `SELECT * FROM ${table}`).flatMap((row) => Object.values(row).map(asText)),

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { reportCommand } from '../../src/cli/status.ts'
 import { configuredPlans, type PublishPlan, publishApart } from '../../src/copies/publish-plan.ts'
 import { readConfig } from '../../src/config/read-config.ts'
-import { night } from '../store/nights.ts'
+import { aMirrorOf, night } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
-import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
+import { rowsOf, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { failing, runCommand } from '../support/run-command.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
@@ -36,17 +36,15 @@ test('the figures of a mirror are those of its tables', async () => {
 })
 
 test('a run that failed under a clock a year ahead adds no days', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
+  const mirror = await aMirrorOf(customers(1, 3))
   await night(mirror, 365, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false } })
   const { organizations } = JSON.parse((await report(mirror.file, '--json')).stdout)
   expect(organizations[0].days).toEqual([{ day: '2026-01-05', active: 3 }])
 })
 
 test('companies are counted by how many customers they have, whatever the case of their names, and never named', async () => {
-  const mirror = await aMirror()
   const of = (company: string | null, from: number, to: number) => customers(from, to, { company_name: company })
-  await night(mirror, 0, [
+  const mirror = await aMirrorOf([
     ...of('Solo Ltd', 1, 1),
     ...of('Pair AG', 2, 2),
     ...of(' pair ag', 3, 3),
@@ -77,8 +75,7 @@ test('a copy has the figures of its mirror; one without personal data has no com
 })
 
 test('the page holds nothing of a customer, and what a service sends as a language is shown as text', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [aCustomer(1, { language: '<script>alert(1)</script>' }), ...customers(2, 9)])
+  const mirror = await aMirrorOf([aCustomer(1, { language: '<script>alert(1)</script>' }), ...customers(2, 9)])
   const { stdout } = await report(mirror.file, '--html', '-')
 
   expect(stdout).toContain('&lt;script&gt;alert(1)&lt;/scrip')

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { aServe, SHOP } from './a-served-mirror.ts'
-import { night } from '../store/nights.ts'
+import { aMirrorOf } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
-import { aMirror } from '../support/mirror-file.ts'
 import { withPython } from '../support/reader-machine.ts'
 import { startCli } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
@@ -13,10 +12,9 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** A server of 231 customers, one of them with odd values, and a Python to run something against it. */
 async function served(python: string) {
-  const mirror = await aMirror()
   const odd = aCustomer(300, { name: 'Ünï\u{1F600} "quoted"', phone: null, email: undefined, vip: { level: 1 } })
-  await night(mirror, 0, [...customers(1, 230), odd])
-  const { origin } = await aServe(mirror.file)
+  const { file } = await aMirrorOf([...customers(1, 230), odd])
+  const { origin } = await aServe(file)
   const env = {
     ...{ SHOP_API_KEY: SHOP.apiKey, SHOP_SECRET: SHOP.secret, HOME: temporaryFolder() },
     ...{ PYTHONPATH: import.meta.dirname, PYTHONDONTWRITEBYTECODE: '1', SCHEMATHESIS_HOOKS: 'signing_hook' },
@@ -26,9 +24,8 @@ async function served(python: string) {
 }
 
 test('whatever is asked for, the answer is a page or an error as /openapi.json describes them', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 230))
-  const { ask } = await aServe(mirror.file)
+  const { file } = await aMirrorOf(customers(1, 230))
+  const { ask } = await aServe(file)
   const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.integer().map(String))
   const query = fc.record({ per_page: text, page: text, search: text, language: text }, { requiredKeys: [] })
   await fc.assert(

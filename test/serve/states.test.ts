@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/store/mirror.ts'
-import { night } from '../store/nights.ts'
+import { aMirrorOf, night } from '../store/nights.ts'
 import { aCustomer, aPage, anEnding, customerId, customers, START_MS, DAY_MS } from '../support/builders.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { eventually } from '../support/eventually.ts'
@@ -68,8 +68,7 @@ test('after each run pages and searches have who came, changed, left and returne
 })
 
 test('a forgotten customer is on no page and found by no search any more', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [...customers(1, 3), aCustomer(4, { name: 'Private Person' })])
+  const mirror = await aMirrorOf([...customers(1, 3), aCustomer(4, { name: 'Private Person' })])
   const served = await aServe(mirror.file)
   expect((await served.ask('/customers?search=private')).ids).toEqual([customerId(4)])
   const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
@@ -86,7 +85,6 @@ test('a forgotten customer is on no page and found by no search any more', async
 })
 
 test('customers are in the order of creation and then of ids, those without a time first, fractions of a second told apart', async () => {
-  const mirror = await aMirror()
   const at = (created: unknown) => ({ created_at: created })
   const inOrder = [
     ...[aCustomer(7, at(null)), aCustomer(8, at('long ago')), aCustomer(9, at(undefined))],
@@ -94,16 +92,15 @@ test('customers are in the order of creation and then of ids, those without a ti
     ...[aCustomer(5, at('2024-01-02T03:04:05.000000Z')), aCustomer(2, at('2024-01-02T03:04:05.000001Z'))],
     ...[aCustomer(4, at('2024-01-02T03:04:05.500000Z')), aCustomer(1, at('2024-01-02T03:04:06.000000Z'))],
   ]
-  await night(mirror, 0, inOrder.toReversed())
+  const mirror = await aMirrorOf(inOrder.toReversed())
   const { allIds } = await aServe(mirror.file)
 
   for (const size of [1, 2, 100]) expect(await allIds(size)).toEqual(inOrder.map(({ id }) => id))
 })
 
 test('many requests at once, while runs write: each page is from one state, and none fails', async () => {
-  const mirror = await aMirror()
   const list = (n: number) => customers(1, 300).map((sent) => ({ ...sent, company_name: `State ${n}` }))
-  await night(mirror, 0, list(0))
+  const mirror = await aMirrorOf(list(0))
   const served = await aServe(mirror.file)
   const written = new AbortController()
   const seen = new Set<unknown>()

@@ -16,9 +16,8 @@ async function thirtyAbsent() {
 }
 
 test.each([1, 2, 20, 500])('a list that is suddenly empty is held, were it of %d customers', async (known) => {
-  const mirror = await aMirror()
+  const mirror = await aMirrorOf(customers(1, known))
   const rule = { after: 1, maxShare: 1 }
-  await night(mirror, 1, customers(1, known))
 
   expect(await night(mirror, 2, [], { rule })).toMatchObject({ missing: 0, removed: 0, held: known })
   expect(fates(mirror)).toEqual({ listed: known, missing: 0, removed: 0 })

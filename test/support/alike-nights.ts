@@ -12,23 +12,19 @@ export type Night = {
   failAfter?: number | undefined
   /** Steps of a changed policy after which the run is stopped. */
   stopHiding?: number | undefined
-  /** A change of the mirror after that many answered pages. */
-  meanwhile?: { after: number; meddle: (mirror: Mirror) => Promise<void> }
 }
 
 /** One run; `known` counts the pages that were not parsed, `recognized` the records. */
 export async function makeNight(mirror: Mirror, index: number, night: Night) {
-  const { list, told = {}, stopAfter, failAfter, stopHiding, meanwhile } = night
+  const { list, told = {}, stopAfter, failAfter, stopHiding } = night
   const stop = new AbortController()
   let [answered, known, recognized, hidden] = [0, 0, 0, 0]
   const listed = listedSource(() => (typeof list === 'function' ? list(answered) : list))
-  if (meanwhile?.after === 0) await meanwhile.meddle(mirror)
   const source = readBy(listed, async (window, reading) => {
     if (answered === failAfter) throw new Error('reset')
     const page = await listed.readPage(window, reading)
     answered += 1
     if (answered === stopAfter) stop.abort()
-    if (answered === meanwhile?.after) await meanwhile.meddle(mirror)
     return page
   })
   const watched: Mirror = {

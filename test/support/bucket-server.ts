@@ -63,9 +63,11 @@ export async function aBucketServer({ ignores = [] }: { ignores?: readonly strin
   return bucket
 }
 
+/** Returns true, for a fault that refuses. */
 export function refuse(response: ServerResponse, status: number, code: string, headers: Record<string, string> = {}) {
   response.writeHead(status, { 'content-type': 'application/xml', ...headers })
   response.end(`<Error><Code>${code}</Code><Message>made up</Message></Error>`)
+  return true
 }
 
 function answerObject({ objects }: BucketServer, request: BucketRequest, response: ServerResponse): void {

@@ -230,7 +230,6 @@ const COMPARE = {
   'id asc': byId,
   'id desc': (a, b) => byId(b, a),
   'created asc, id asc': (a, b) => created(a, b) || byId(a, b),
-  'created asc, id desc': (a, b) => created(a, b) || byId(b, a),
   'created desc, id asc': (a, b) => created(b, a) || byId(a, b),
   'created desc, id desc': (a, b) => created(b, a) || byId(b, a),
   serial: (a, b) => a.n - b.n,

@@ -52,12 +52,13 @@ export async function captured(
 export async function runOnScreen(
   command: Command,
   args: readonly string[],
-  { columns = 80, rows = 24, signal = new AbortController().signal } = {},
-): Promise<{ code: ExitCode; text: string; lines: string[]; broken: readonly string[] }> {
-  const screen = new FakeScreen({ columns, rows })
+  { columns = 80 } = {},
+): Promise<{ code: ExitCode; text: string; broken: readonly string[] }> {
+  const screen = new FakeScreen({ columns })
+  const { signal } = new AbortController()
   let code: ExitCode = 0
   await runWith(command, args, { signal, stdout: screen, stderr: screen, exitWith: (given) => (code = given) })
-  return { code, text: screen.text, lines: screen.text.split('\n'), broken: screen.broken }
+  return { code, text: screen.text, broken: screen.broken }
 }
 
 async function runWith(command: Command, args: readonly string[], io: Io): Promise<string[]> {

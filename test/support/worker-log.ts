@@ -78,12 +78,12 @@ export function startWorker({ config }: { config: string }, { timings = {} }: { 
 /** Starts a worker as a process, for promises about signals, exit codes and the environment. It is killed with the test at the latest. */
 export function startWorkerProcess(
   { folder, config }: { folder: string; config: string },
-  { timings = {}, env = {} }: { timings?: Partial<Timings>; env?: Record<string, string> } = {},
+  { timings = {} }: { timings?: Partial<Timings> } = {},
 ) {
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
   const child = spawn(execPath, childProgram('work', options), {
     cwd: folder,
-    env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'], ...env },
+    env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'] },
     stdio: ['ignore', 'inherit', 'pipe'],
   })
   const log = readWorkerLog(child.stderr)

@@ -63,10 +63,7 @@ test('sync writes into the bucket, and publish asks it; a refusal is in the exit
   const run = (...args: string[]) => runCli(args, { cwd: folder, env: { ...bucket.env, ...nowhere } })
   const synced = await run('sync', '--json')
   const rows = manifestIn(bucket).organizations.map((each) => each.rows)
-  bucket.fault = (_, response) => {
-    refuse(response, 403, 'AccessDenied')
-    return true
-  }
+  bucket.fault = (_, response) => refuse(response, 403, 'AccessDenied')
   const denied = [await run('publish', `${TO}/`), await run('check')]
   const { stdout } = await run('forget', 'acme', String(valueOf(mirror, 'SELECT id FROM customers LIMIT 1')), '--json')
 

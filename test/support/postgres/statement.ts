@@ -104,10 +104,7 @@ const CHECKS: Record<string, string> = {
 
 /** A statement that is written for SQLite, with its parameters, for PostgreSQL. */
 function translated(sql: string, given: readonly unknown[]): { sql: string; parameters: unknown[] } {
-  const command =
-    CHECKS[sql.trim()] ??
-    refusal(sql) ??
-    sql.match(DROPPED_TRIGGER)?.[0].replace(DROPPED_TRIGGER, 'DROP FUNCTION "$1" CASCADE')
+  const command = CHECKS[sql.trim()]
   if (command !== undefined) return { sql: command, parameters: [] }
   const positional = [...given]
   const parameters: unknown[] = []
@@ -119,19 +116,6 @@ function translated(sql: string, given: readonly unknown[]): { sql: string; para
     return IN_POSTGRES[part.trim().toLowerCase().replace(/\s+/, ' ')]?.(sql) ?? part
   })
   return { sql: isReplacing ? `${text} ON CONFLICT DO NOTHING` : inOrder(text), parameters }
-}
-
-const DROPPED_TRIGGER = /^DROP TRIGGER (\w+)$/
-
-/** A trigger that refuses changes of rows. */
-function refusal(sql: string): string | undefined {
-  const [, name, changes, when = 'true', message] =
-    /^\s*CREATE TRIGGER (\w+) (BEFORE .+? ON \w+)(?:\s+WHEN (.+?))?\s+BEGIN SELECT RAISE\(ABORT, '(.+)'\); END/s.exec(
-      sql,
-    ) ?? []
-  if (name === undefined) return undefined
-  return `CREATE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE '${message}'; END $$;
-    CREATE TRIGGER "${name}" ${changes} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION "${name}"()`
 }
 
 /** SQLite returns the rows of one table in the order in which they were written, also where the statement names none. */

@@ -121,10 +121,7 @@ test.each<[string, number, string, boolean]>([
   ['by a service that fails', 503, 'SlowDown', true],
 ])('what could not be removed %s goes next time, although nothing else changed', async (_, status, code, isLeft) => {
   const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method }, response) => {
-    if (method === 'DELETE') refuse(response, status, code)
-    return method === 'DELETE'
-  }
+  bucket.fault = ({ method }, response) => method === 'DELETE' && refuse(response, status, code)
   await publishInto(bucket, aBucketPlan(mirror.file), ONCE)
   const refused = await publishInto(bucket, aBucketPlan(mirror.file), ONCE)
   const left = objectsIn(bucket).length
@@ -136,13 +133,6 @@ test.each<[string, number, string, boolean]>([
   expect(last).toMatchObject({ warnings: [], bucket: { isLeft: false } })
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
-
-const refusing =
-  (status: number, code: string, headers = {}): Fault =>
-  (_, response) => {
-    refuse(response, status, code, headers)
-    return true
-  }
 
 test('a service that never answers is reported with what to do, and what was published stays', async () => {
   const { mirror, bucket } = await aStaleBucket()
@@ -158,7 +148,10 @@ test('a service that never answers is reported with what to do, and what was pub
 test('a clock that is off is corrected by that of the service, and a request that failed for a moment is sent again', async () => {
   const { mirror, bucket } = await aStaleBucket()
   const date = new Date(Date.now() + 3 * HOUR_MS).toUTCString()
-  const answers = [refusing(403, 'RequestTimeTooSkewed', { date }), refusing(500, 'InternalError')]
+  const answers: Fault[] = [
+    (_, response) => refuse(response, 403, 'RequestTimeTooSkewed', { date }),
+    (_, response) => refuse(response, 500, 'InternalError'),
+  ]
   bucket.fault = (request, response) => answers.shift()?.(request, response) ?? false
   await publishInto(bucket, aBucketPlan(mirror.file), { ...SOON, attempts: 3 })
 
