@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { customersUrl, placeOf } from '../../src/source/customers-page.ts'
-import { bytes, envelopeOf, faultServer, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
+import { bytes, envelopeOf, faultServer, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { everythingIn, readFrom } from './a-source.ts'
 
 test('links are never followed, whatever they say', async () => {
@@ -84,16 +84,6 @@ test.each([
 ])('a 200 with %s is no page', async (what, body) => {
   const { error } = await readFrom(bytes(200, body))
   expect(error).toMatchObject({ code: 'bad-answer', message: expect.stringContaining(`answered ${what}`) })
-})
-
-test.each([
-  ['throttled', html(429, { 'Retry-After': 5 }), { name: 'RateLimited', waitMs: 5000 }],
-  ['down', html(503, { 'Retry-After': 5 }), { name: 'SourceUnavailable', status: 503, waitMs: 5000 }],
-])('where no wait is allowed, a page that is %s takes one request', async (_, reply, expected) => {
-  const { error, server, slept } = await readFrom(reply, { settings: { longestWaitMs: 0 } })
-  expect(error).toMatchObject(expected)
-  expect(server.requests).toHaveLength(1)
-  expect(slept).toEqual([])
 })
 
 test('a page is asked for below the path of the base address, with a sorted query, and named without what that holds besides', () => {

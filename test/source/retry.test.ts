@@ -101,13 +101,6 @@ test('an abort ends a long wait at once with its reason', async () => {
   expect(await Promise.all(pages)).toMatchObject([{ message: 'enough' }, { message: 'enough' }])
 })
 
-test('a page that answers 500 for ever is given up after five tries', async () => {
-  const server = await faultServer(html(500))
-  const error = await rejection(aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT))
-  expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'server-error', status: 500 })
-  expect(server.requests).toHaveLength(5)
-})
-
 test('pages go one at a time once the service says that its limit is nearly used up', async () => {
   const server = await faultServer(list(900, { headers: { 'X-RateLimit-Remaining': 1 } }))
   const { source } = aSource(server, { concurrency: 3 })
