@@ -1,7 +1,8 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BackupPlan, makeBackup, restoreMirror, type RestorePlan } from '../../src/copies/backup.ts'
 import { START_MS } from './builders.ts'
+import { written } from './commands.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 type Given = { nowMs: number; signal: AbortSignal }
@@ -19,6 +20,11 @@ export async function restore(file: string, mirror: string, given: Partial<Resto
 
 export function aBackupFile(): string {
   return join(temporaryFolder(), 'customers.db')
+}
+
+export function damaged(file: string): string {
+  const bytes = readFileSync(file)
+  return written(file, bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096))
 }
 
 export function lose(mirror: string): void {

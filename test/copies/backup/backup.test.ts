@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { aMirrorOf } from '../../store/nights.ts'
-import { aBackupFile, backUp } from '../../support/backing-up.ts'
+import { aBackupFile, backUp, damaged } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS, DAY_MS } from '../../support/builders.ts'
 import { aMirroredWorkplace, written } from '../../support/commands.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
@@ -56,9 +56,7 @@ test('a backup of a damaged mirror is not made, nor one of a copy for readers, a
   await mirror.close()
   const { file } = await backUp(mirror.file)
   const before = readFileSync(file)
-  const bytes = readFileSync(mirror.file)
-  bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
-  writeFileSync(mirror.file, bytes)
+  damaged(mirror.file)
   const [copy] = publishAll(aPlan(await aSmallMirror())).copies
 
   await expect(backUp(mirror.file, { file })).rejects.toMatchObject({ code: 'damaged' })

@@ -8,7 +8,7 @@ import { openMirror } from '../../../src/store/mirror.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
 import { aMirrorOf, CLOCKS, night, organizationsOf } from '../../store/nights.ts'
 import { makeNight } from '../../support/alike-nights.ts'
-import { aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
+import { aBackupFile, backUp, damaged, lose, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { written } from '../../support/commands.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
@@ -206,11 +206,6 @@ function opened(file: string, options: Database.Options = {}): () => void {
   const other = new Database(file, options)
   other.prepare('SELECT * FROM runs').all()
   return () => void other.close()
-}
-
-function damaged(file: string): string {
-  const bytes = readFileSync(file)
-  return written(file, bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096))
 }
 
 function changed(file: string, sql: string): string {
