@@ -88,24 +88,18 @@ test('a date that a wrong clock wrote, weeks ahead, is not called fresh', async 
   )
 })
 
-test('a run that a person cancelled is shown as stopped, not as a failure', async () => {
+test('a run that a person cancelled is shown as stopped, not as a failure, and one whose process is gone not as running', async () => {
   const mirror = await aMirror()
   const ending = { ...REFUSED, error: { code: 'cancelled', message: 'made up' } }
-  await mirrorPages(mirror, [], { organization: 'fresh', atMs: LOOKED_AT_MS - 3_600_000, ending })
+  const atMs = LOOKED_AT_MS - 3_600_000
+  await mirrorPages(mirror, [], { organization: 'cancelled', atMs, ending })
+  await mirror.startRun({ organization: 'gone', trigger: 'sync', nowMs: atMs })
 
-  const overview = await overviewOf(mirror, ['fresh'])
+  const overview = await overviewOf(mirror, ['cancelled', 'gone'])
 
-  expect(overview.organizations[0]?.standing).toMatchObject({ states: ['stopped'], failures: { inARow: 0 } })
+  const stopped = { states: ['stopped'], failures: { inARow: 0 } }
+  expect(overview.organizations.map(({ standing }) => standing)).toMatchObject([stopped, stopped])
   expect(await overviewPage(overview)).toContain('Run #1 was cancelled by a person. The next run continues it.')
-})
-
-test('a run whose process is gone is not shown as running', async () => {
-  const mirror = await aMirror()
-  await mirror.startRun({ organization: 'fresh', trigger: 'sync', nowMs: LOOKED_AT_MS - 3_600_000 })
-
-  const { organizations } = await overviewOf(mirror, ['fresh'])
-
-  expect(organizations[0]?.standing.states).toEqual(['stopped'])
 })
 
 test('a text from outside neither turns what stands around it on a page, nor hides it, nor is markup', async () => {
