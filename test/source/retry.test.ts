@@ -26,10 +26,12 @@ test('where no request is left, a failure is final, and a refusal still delays t
 })
 
 test('a wait as long as the longest allowed is waited, and any success starts the budget again', async () => {
-  const server = await faultServer(waiting(429, 25), list(3), waiting(503, 25), list(3), waiting(429, 25), list(3))
+  const [refused, page] = [waiting(429, 25), list(3)]
+  const server = await faultServer(refused, page, waiting(503, 25), page, refused, page, refused, waiting(429, 6), page)
   const { source } = aSource(server, { maxWaitMs: 30_000, longestWaitMs: 25_000 })
-  for (let page = 0; page < 3; page += 1) await source.readPage(FIRST, PATIENT)
+  for (let read = 0; read < 3; read += 1) await source.readPage(FIRST, PATIENT)
   expect(source.counters.waitedMs).toBe(75_000)
+  expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ name: 'RateLimited', waitMs: 6000 })
 })
 
 test('a refusal is waited out for the requested time, and reported; every attempt is signed anew, after the wait', async () => {
