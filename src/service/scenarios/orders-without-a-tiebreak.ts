@@ -14,8 +14,9 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
     name: 'import-of-one-second',
     says: 'A sixteenth of all customers was imported in one second, among dated ones, and stands in another order at every request.',
     list: ({ customers }) => {
-      const { length } = customers
-      return movingList(dated(customers, (index) => (isImported(index, length) ? importStart(length) : index)))
+      const from = Math.floor(customers.length * 0.4)
+      const to = from + Math.ceil(customers.length / 16)
+      return movingList(dated(customers, (index) => (index >= from && index < to ? from : index)))
     },
     arrange: (rows, query, { count, salt }) => shuffledInBlocks(rows, query, salt + count, tied(rows)),
   },
@@ -41,14 +42,6 @@ function dated(customers: Rows, placeOf: (index: number) => number): ServiceCust
     const { created_at } = customers[placeOf(index)] ?? customer
     return { ...customer, created_at }
   })
-}
-
-function importStart(length: number): number {
-  return Math.floor(length * 0.4)
-}
-
-function isImported(place: number, length: number): boolean {
-  return place >= importStart(length) && place < importStart(length) + Math.ceil(length / 16)
 }
 
 function tied(rows: Rows) {
