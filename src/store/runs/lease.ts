@@ -124,12 +124,10 @@ function isHeld(lease: Lease, clocks: Clocks): boolean {
 
 /** One that seems to last much longer than any lease was taken before a clock was set back, and is not waited for. */
 function hasExpired(lease: Lease, { nowMs, monotonicMs }: Clocks): boolean {
-  const { boot, expires_monotonic_ms: endMs } = lease
-  if (endMs === null || monotonicMs === undefined || boot !== thisBoot()) {
-    const leftMs = lease.expires_at_ms - nowMs
-    return leftMs <= 0 || leftMs > 2 * LEASE_MS
-  }
-  return endMs - monotonicMs <= 0 || endMs - monotonicMs > 2 * LEASE_MS
+  const { boot, expires_at_ms: wallEndMs, expires_monotonic_ms: endMs } = lease
+  const isByWall = endMs === null || monotonicMs === undefined || boot !== thisBoot()
+  const leftMs = isByWall ? wallEndMs - nowMs : endMs - monotonicMs
+  return leftMs <= 0 || leftMs > 2 * LEASE_MS
 }
 
 /** Where the system does not name its start, processes of one machine are taken to read the same clock. */
