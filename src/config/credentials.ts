@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/hidden-values.ts'
-import { isEncoded, type Credentials, type SecretEncoding } from '../signing/signing.ts'
+import { isEncoded, type Credentials } from '../signing/signing.ts'
 import { readText } from './document.ts'
 import { processEnvironment } from './environment.ts'
 import type { Organization } from './organization.ts'
@@ -13,7 +13,9 @@ type Signing = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
 /** Looks up the key and secret of an organization or reader. Throws one ConfigError for all that is missing or no key or secret, without the value. */
 export async function readCredentials(of: Signing & { title?: string }): Promise<Credentials> {
   const { title = `organization ${of.id}`, signing } = of
-  const check = (text: string) => secretProblem(text, signing.secretEncoding)
+  const { secretEncoding: encoding } = signing
+  const isNot = `is not valid ${encoding}, which signing.secretEncoding says it is: copy it again, or correct the setting`
+  const check = (text: string) => (isEncoded(text, encoding) ? undefined : isNot)
   const [apiKey = '', secret = ''] = await lookUp([
     { reference: of.apiKey, what: `the API key of ${title}`, check: keyProblem },
     { reference: of.secret, what: `the secret of ${title}`, check },
@@ -123,11 +125,6 @@ function surprise(text: string): string | undefined {
 
 function keyProblem(text: string): string | undefined {
   return /^[!-~]+$/.test(text) ? undefined : 'has characters that cannot be sent in a header: copy the key again'
-}
-
-function secretProblem(text: string, encoding: SecretEncoding): string | undefined {
-  if (isEncoded(text, encoding)) return undefined
-  return `is not valid ${encoding}, which signing.secretEncoding says it is: copy it again, or correct the setting`
 }
 
 /** As https://www.standardwebhooks.com has it. */

@@ -127,12 +127,9 @@ function scrubbed(text: string, secrets: readonly string[]): string {
     .reduce((rest, secret) => rest.replaceAll(secret, MASK), text)
     .replace(EMAIL, MASK)
     .replace(TOKEN_LIKE, MASK)
-  return shortened(masked.replace(/[\p{C}\p{Z}\s]+/gu, ' ').trim())
-}
-
-/** At most 200 characters of a text, with `…` where it is cut. */
-function shortened(text: string): string {
-  return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE - 1).toWellFormed()}…`
+    .replace(/[\p{C}\p{Z}\s]+/gu, ' ')
+    .trim()
+  return masked.length <= LONGEST_QUOTE ? masked : `${masked.slice(0, LONGEST_QUOTE - 1).toWellFormed()}…`
 }
 
 const MASK = '[…]'

@@ -40,11 +40,13 @@ async function savePages(
   ...[run, pages, nowMs, onWaiting]: Parameters<Own['savePages']>
 ): Promise<PagesSaved> {
   const ids = idsIn(pages)
+  const rejectedIds = new Set(pages.flatMap(({ rejects }) => rejects.flatMap(({ recordId }) => recordId ?? [])))
   if (ids.size < MANY) onWaiting?.()
   for (let tries = 1; ; tries += 1) {
     // Once another program wrote a customer, what this run has saved says little.
     const before = tries === 1 ? loading.get(run)?.addNew(ids) : undefined
-    const toFind = before?.union(rejectedIdsIn(pages)) ?? ids
+    // No insert fails where another program inserted the customer of a reject, so these are always looked up.
+    const toFind = before?.union(rejectedIds) ?? ids
     const disturbed: Disturbed = {}
     try {
       const work = { run, pages, ids, toFind, nowMs, onWaiting, disturbed }
@@ -91,11 +93,6 @@ async function saveOnce(session: ServerSession, saving: Saving): Promise<PagesSa
 }
 
 const NOTHING_NAMED = Promise.resolve<Stored>({ customers: new Map(), lastRowId: 0 })
-
-/** No insert fails where another program inserted the customer of a reject, so these are always looked up. */
-function rejectedIdsIn(pages: readonly SortedPage[]): Set<string> {
-  return new Set(pages.flatMap(({ rejects }) => rejects.flatMap(({ recordId }) => recordId ?? [])))
-}
 
 /** Another program keeps inserting the customers, or a unique index that someone added does not allow them. */
 function lasting(error: unknown, address: string): unknown {
