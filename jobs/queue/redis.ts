@@ -13,7 +13,7 @@ export async function openRedis(address: string, { answerMs, commandMs, prefix }
   const close = async () => {
     for (const client of open) client.disconnect()
   }
-  const settings = {
+  const settings: Settings = {
     ...{ connectTimeout: CONNECT_MS, socketTimeout: answerMs, disconnectTimeout: LONGEST_CLOSE_MS },
     ...(commandMs !== undefined && { commandTimeout: commandMs }),
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
@@ -49,10 +49,7 @@ async function connected<Kind extends Client>(client: Kind): Promise<Kind> {
 }
 
 type Client = Redis | Cluster
-
-type Settings = Pick<RedisOptions, 'connectTimeout' | 'socketTimeout' | 'disconnectTimeout' | 'commandTimeout'> & {
-  maxRetriesPerRequest: null
-}
+type Settings = Omit<RedisOptions, 'replyMapping'>
 
 function aServer(address: string, settings: Settings, open: Set<Client>): Redis {
   const client = new Redis(address, { ...settings, lazyConnect: true, retryStrategy: reconnectMs })
