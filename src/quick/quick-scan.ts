@@ -1,8 +1,7 @@
 import type { Reason } from '../model/reasons.ts'
-import { SeenRows } from '../model/row-set.ts'
+import { Findings } from '../scan/findings.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
-import { allWitnesses } from '../scan/witness.ts'
 import { readOf, sizeAfterRefusal, startOf, windowAt, windowKey } from '../scan/window.ts'
 import type { ReadWindow, RowKey, Span, StoppedAt, Window, WindowAnswer, WindowFailure } from '../scan/window.ts'
 import type { Asking } from '../source/customers.ts'
@@ -63,24 +62,18 @@ export class QuickScan implements Scan {
   readonly #asked = new Set<string>()
   #underWay = 0
   done = false
-  #size: number
-  /** The service serves pages of this size alone. */
-  #isFixed = false
+  readonly #findings: Findings
   /** Positions before it hold rows, and where its end was met, none behind it do. */
   #reach = 0
   #isEndMet = false
   #cuts: readonly Cut[] = []
   readonly #reasons = new Set<Reason>(['quick'])
   readonly #reads = new Map<RowKey, ReadWindow>()
-  readonly #witnesses = allWitnesses()
-  readonly #seen = new SeenRows()
-  #answers = 0
-  #total: number | undefined
   #stoppedAt: StoppedAt | undefined
 
   constructor({ pageSize = 100, pending = [], turn = 0, ...options }: QuickScanOptions) {
     this.#options = { ...options, pageSize, pending, turn }
-    this.#size = pageSize
+    this.#findings = new Findings(pageSize, false)
     this.#rounds = this.#plan()
   }
 
@@ -106,7 +99,7 @@ export class QuickScan implements Scan {
   }
 
   *#plan(): Generator<readonly Window[], undefined> {
-    while (this.#cuts.length === 0 && this.#stoppedAt === undefined) yield [{ page: 1, size: this.#size }]
+    while (this.#cuts.length === 0 && this.#stoppedAt === undefined) yield [{ page: 1, size: this.#findings.size }]
     if (this.#stoppedAt !== undefined) return
     yield* this.#findEnd()
     const probes = this.#probes()
@@ -131,19 +124,20 @@ export class QuickScan implements Scan {
   /** The end of the list is where the total says, which may change meanwhile. */
   *#findEnd(): Generator<readonly Window[], void> {
     for (let tries = 0; tries < MOST_TRIES && !this.#isEndMet; tries += 1) {
-      const total = Math.max(this.#reach + 1, this.#total ?? this.#options.expected.rowIds.length)
-      yield [lastWindow(total, this.#size, this.#isFixed)]
+      const total = Math.max(this.#reach + 1, this.#findings.total ?? this.#options.expected.rowIds.length)
+      yield [lastWindow(total, this.#findings.size, this.#findings.isFixed)]
     }
   }
 
   /** A few pages at even distances, to see changes that cancel out; `turn` shifts them from run to run. None that was read in another size. */
   #probes(): Window[] {
     const { budget, turn } = this.#options
-    const pages = Math.ceil(this.#reach / this.#size)
-    const count = Math.min(MOST_PROBES, Math.floor(Math.sqrt(pages) / 2), Math.floor((budget.left + this.#answers) / 3))
+    const { size, requests } = this.#findings
+    const pages = Math.ceil(this.#reach / size)
+    const count = Math.min(MOST_PROBES, Math.floor(Math.sqrt(pages) / 2), Math.floor((budget.left + requests) / 3))
     const isRead = (position: number) => this.#cuts.some(({ start, reach }) => start <= position && position < reach)
     const shares = Array.from({ length: count }, (_, index) => (index + ((turn * GOLDEN) % 1)) / count)
-    const windows = shares.map((share) => windowAt(Math.floor(share * this.#reach), this.#size))
+    const windows = shares.map((share) => windowAt(Math.floor(share * this.#reach), size))
     return windows.filter((window) => !isRead(startOf(window)))
   }
 
@@ -159,7 +153,7 @@ export class QuickScan implements Scan {
     const windows: Window[] = []
     let left = this.#options.budget.left
     for (const gap of gaps.toSorted((one, other) => one.unread - other.unread)) {
-      left -= Math.ceil(Math.log2(gap.unread / this.#size + 1)) + 1
+      left -= Math.ceil(Math.log2(gap.unread / this.#findings.size + 1)) + 1
       if (left < 0 && windows.length > 0) break
       const window = gap.holes.length === 0 ? this.#across(gap.seam) : this.#within(gap.holes)
       if (window !== undefined) windows.push(window)
@@ -169,9 +163,9 @@ export class QuickScan implements Scan {
 
   /** A window that holds the rows on both sides of a position, as many as it can; undefined where two such were asked for. */
   #across(position: number): Window | undefined {
-    if (this.#isFixed) return undefined
+    if (this.#findings.isFixed) return undefined
     const marginOf = (window: Window) => Math.min(position - startOf(window), startOf(window) + window.size - position)
-    const windows = sizesFrom(this.#size).map((size) => windowAt(position, size))
+    const windows = sizesFrom(this.#findings.size).map((size) => windowAt(position, size))
     const across = windows.filter((window) => marginOf(window) > 0)
     const fresh = across.filter((window) => !this.#asked.has(windowKey(window)))
     return across.length - fresh.length < 2 ? fresh.toSorted((a, b) => marginOf(b) - marginOf(a))[0] : undefined
@@ -181,7 +175,7 @@ export class QuickScan implements Scan {
   #within(holes: readonly Span[]): Window | undefined {
     const shares = [1 / 2, 1 / 4, 3 / 4]
     const pages = largestFirst(holes).flatMap(({ from, to }) =>
-      shares.map((share) => windowAt(from + share * (to - from), this.#size)),
+      shares.map((share) => windowAt(from + share * (to - from), this.#findings.size)),
     )
     return pages.find((window) => !this.#asked.has(windowKey(window)))
   }
@@ -197,21 +191,18 @@ export class QuickScan implements Scan {
   read(answer: WindowAnswer): void {
     const { window, perPage, rows } = answer
     this.#underWay -= 1
-    this.#answers += 1
+    this.#findings.requests += 1
     const read = readOf(answer, this.#cuts.length)
     const { total } = read
-    for (const key of read.keys) this.#seen.add(key)
-    if (read.places.size < read.keys.length) this.#reasons.add('duplicate-id')
     const [first = ''] = read.keys
     const before = this.#reads.get(first)
     // A stale cache serves the page it has under the numbers requested next.
     if (before !== undefined && repeats(before, read)) return this.#reject(window, 'repeated-page')
     this.#reads.set(first, read)
-    this.#witnesses.observe(read)
+    this.#findings.observe(read, answer)
     // The first answer shows the largest page that is served.
-    if (this.#cuts.length === 0) this.#size = perPage
+    if (this.#cuts.length === 0) this.#findings.size = perPage
     else if (perPage !== window.size) this.#refuseSizes()
-    this.#total = total ?? this.#total
     const cut = cutFrom(read, rows, this.#options.expected)
     const isShort = rows.length < perPage
     if (rows.length > 0) this.#reach = Math.max(this.#reach, cut.reach)
@@ -223,7 +214,7 @@ export class QuickScan implements Scan {
 
   failed(window: Window, failure: WindowFailure): void {
     this.#underWay -= 1
-    this.#answers += 1
+    this.#findings.requests += 1
     const smaller = this.#cuts.length === 0 && failure === 'size-refused' ? sizeAfterRefusal(window.size) : undefined
     if (smaller === undefined) this.#reject(window, failure)
     if (failure === 'size-refused') this.#refuseSizes(smaller)
@@ -231,8 +222,8 @@ export class QuickScan implements Scan {
 
   #refuseSizes(smaller?: number): void {
     this.#reasons.add('size-refused')
-    this.#isFixed = smaller === undefined
-    this.#size = smaller ?? this.#size
+    this.#findings.isFixed = smaller === undefined
+    this.#findings.size = smaller ?? this.#findings.size
   }
 
   /** The window stays unread; a scan that has read none has nothing to go by. */
@@ -242,13 +233,11 @@ export class QuickScan implements Scan {
   }
 
   certificate(): Certificate {
+    const { flaws, requests, seen, total, size } = this.#findings
     return {
       ...NO_PROOF,
-      reasons: [...this.#reasons],
-      requests: this.#answers,
-      distinct: this.#seen.size,
-      total: this.#total,
-      pageSize: this.#size,
+      reasons: [...this.#reasons, ...flaws],
+      ...{ requests, distinct: seen.size, total, pageSize: size },
       stoppedAt: this.#stoppedAt,
       holes: [],
     }
@@ -256,10 +245,11 @@ export class QuickScan implements Scan {
 
   conclusion(): Conclusion {
     const { expected, pending } = this.#options
-    const orderStays = this.#witnesses.believed(this.#size) !== undefined
+    const { size, total, witnesses } = this.#findings
+    const orderStays = witnesses.believed(size) !== undefined
     // Without a total, a page from which one row was left out looks like the last one.
-    const isEndKnown = this.#isEndMet && this.#total !== undefined
-    const known = { size: this.#size, isEndKnown, orderStays, isBefore: this.#witnesses.isBefore, pending }
+    const isEndKnown = this.#isEndMet && total !== undefined
+    const known = { size, isEndKnown, orderStays, isBefore: witnesses.isBefore, pending }
     return conclude(this.#cuts, this.#compared(), expected, known)
   }
 
