@@ -50,7 +50,6 @@ type SavePages = (run: Run, pages: readonly SortedPage[], nowMs: number, onWaiti
  */
 export type Mirror = ReturnType<typeof mirrorOn>
 
-/** The verbs of a mirror in a store. */
 export function mirrorOn(store: Store, own: Own) {
   const { read, write } = store
   const indexForReaders = own.isTemporary === true ? async () => {} : indexingForReaders(store)

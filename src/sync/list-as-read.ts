@@ -286,7 +286,6 @@ export class PlaceIndex {
     this.#mask = size - 1
   }
 
-  /** An index of the whole column. */
   static over(column: Float64Array | Uint32Array): PlaceIndex {
     const index = new PlaceIndex(column)
     for (let place = 0; place < column.length; place += 1) index.add(place)

@@ -10,7 +10,6 @@ import { duration } from '../text/wording.ts'
 import type { Certificate } from '../scan/scan.ts'
 import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
 
-/** The settings of a run. */
 export type Mirroring = ListSettings & {
   trigger: Trigger
   /** How old an interrupted scan may be and still be continued. */

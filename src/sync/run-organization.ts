@@ -34,7 +34,6 @@ export type RunSettings = Pick<
 /** The callbacks through which a run reports its progress. */
 export type Talk = { [Callback in 'onProgress' | 'onEvent']: NonNullable<RunSettings[Callback]> }
 
-/** Rate limits by name. */
 export type RateLimits = Map<string, RateLimit>
 
 export type OpenSharedTurns = (name: string, requestsPerMinute: number | undefined) => SharedTurns

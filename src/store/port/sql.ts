@@ -44,7 +44,6 @@ export function either(sqlite: Sql | string, postgres: Sql | string): Fork {
   }
 }
 
-/** Parts with a text between them. */
 export function joined(parts: readonly Part[], between = ', '): Sql {
   if (parts.length === 0) return text('')
   return new Sql(['', ...parts.slice(1).map(() => between), ''], parts)
@@ -73,7 +72,6 @@ function write({ texts, parts }: Sql, kind: Kind, into: Written): void {
   }
 }
 
-/** A name in a statement. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
@@ -211,7 +209,6 @@ export function mentions(column: string, wanted: Sql): Fork {
   )
 }
 
-/** A column with JSON, as text. */
 export const asText = (column: string): Sql => text(`CAST(${column} AS text)`)
 
 /** Where a text stands in a column; 0 where it does not. */

@@ -174,7 +174,6 @@ async function findCustomers(session: Session, { organization, seen }: Run): Pro
   return found
 }
 
-/** Deletes the windows of every run of an organization. */
 export async function forgetWindows(session: Session, organization: string) {
   await session.run(sql`DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = ${organization})`)
 }

@@ -115,7 +115,6 @@ export function lastNumber(db: Connection, table: string): number {
   return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
 }
 
-/** Has the numbers of a table go on after `seq`. */
 export function continueAfter(db: Connection, table: string, seq: number): void {
   db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
   db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
