@@ -56,9 +56,8 @@ export class RateLimit {
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it: undefined. */
   async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<T | undefined> {
     const { shared, monotonicMs } = this.#options
-    const leave = await this.#enter(signal)
+    const leave = await this.#enter(stop)
     try {
-      stop.throwIfAborted()
       if (shared !== undefined) {
         // The pauses of other processes hold here too.
         const { pausedUntilMs } = await shared.next(stop)
