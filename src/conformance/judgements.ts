@@ -2,7 +2,7 @@ import { isRoundCap } from '../scan/findings.ts'
 import { type Seam, seamBetween } from '../scan/seam.ts'
 import { isDoubtful, startOf } from '../scan/window.ts'
 import { clockWords, count, grouped } from '../text/wording.ts'
-import type { Answers, Answered } from './questions.ts'
+import type { Answers } from './questions.ts'
 
 /** Whether an assumption holds. `copes`: it does not, and a run copes with that; `fails`: a run proves or removes less. */
 type State = 'holds' | 'copes' | 'fails' | 'unknown'
@@ -59,7 +59,8 @@ function stableOrder({ findings: { witnesses }, size, pages, between }: Answers)
     return isSteady(seams) ? ['holds', found] : ['fails', found, 'runs are unproven: ask the service for a total order']
   // In order of creation, only rows of one time can change places.
   if (!seams.some(({ reordered }) => reordered)) return ['holds', found]
-  const largest = Math.max(...pages.map(({ rows }) => largestTie(rows)))
+  const tied = pages.flatMap(({ rows }) => [...Map.groupBy(rows, ({ createdAt }) => createdAt)])
+  const largest = Math.max(0, ...tied.map(([time, { length }]) => (time === undefined ? 0 : length)))
   const ties = `${found}: ${largest} rows of a page have one created_at, and no order`
   const follows = 'ask the service to sort by id too: runs need more requests'
   return largest * 2 < size ? ['copes', ties, follows] : ['fails', ties, `${follows}, and may be unproven`]
@@ -72,11 +73,6 @@ function seamsIn(between: Answers['between']): Seam[] {
 /** A row that moves while the service is asked spoils one or two. */
 function isSteady(seams: readonly Seam[]): boolean {
   return seams.filter(({ firm }) => firm).length * 2 >= seams.length
-}
-
-function largestTie(rows: Answered['rows']): number {
-  const tied = Map.groupBy(rows, ({ createdAt }) => createdAt)
-  return Math.max(0, ...Array.from(tied, ([time, { length }]) => (time === undefined ? 0 : length)))
 }
 
 const CUT = 'runs are unproven, and remove no customer: ask the service for the whole list'

@@ -21,7 +21,7 @@ const [MOST_PAGES, MOST_WINDOWS] = [11, 7]
 const [KEPT, KEPT_FOR_A_SEARCH] = [12, 4]
 
 /** A page that was asked for, as it was read; `problem` is the code of an error that makes it useless. */
-export type Answered = { asked: Window; read?: ReadWindow; rows: readonly Row[]; problem?: string }
+type Answered = { asked: Window; read?: ReadWindow; rows: readonly Row[]; problem?: string }
 
 /** What a service answered; no text of a customer is kept. */
 export type Answers = Readonly<Inquiry> & { ageSeconds: number; limit: number; perMinute: number | undefined }

@@ -143,6 +143,7 @@ export function printTable(stdout: NodeJS.WritableStream, { head, rows, none }: 
 export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[], columns = Infinity): string {
   const textOf = (cell: Cell) => (typeof cell === 'number' ? grouped(cell) : plainText(String(cell ?? '–')))
   const all = [[...head], ...rows.map((row) => row.map(textOf))]
+  const isNumeric = (cell: Cell) => typeof cell !== 'string' || cell === '–' || cell === 'NULL'
   const isRight = head.map((_, column) => rows.length > 0 && rows.every((row) => isNumeric(row[column])))
   const whole = widthsOf(all, columnsOf)
   if (fits(whole, columns)) return drawTable(all, whole, isRight)
@@ -202,8 +203,4 @@ function blockOf(head: readonly string[], row: readonly Cell[], texts: readonly 
 
 function isNothing(cell: Cell): boolean {
   return (cell ?? '') === '' || cell === 0 || cell === '–'
-}
-
-function isNumeric(cell: Cell): boolean {
-  return typeof cell !== 'string' || cell === '–' || cell === 'NULL'
 }

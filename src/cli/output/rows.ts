@@ -110,11 +110,12 @@ function csvFormat({ isForTerminal }: { isForTerminal: boolean }, columns: reado
 
 function objectFormat(layout: Extract<Layout, { format: 'json' }>, names: readonly string[]): RowFormat {
   const between = layout.onOneLine === true ? '' : '\n    '
+  const shown = (value: SqlValue) => (typeof value === 'number' ? numberText(value) : plainJson(jsonOf(value)))
   let separator = between
   return {
     open: layout.before,
     row(values) {
-      const fields = values.map((value, index) => (names[index] ?? '') + valueText(value))
+      const fields = values.map((value, index) => (names[index] ?? '') + shown(value))
       const line = `${separator}{${fields.join(',')}}`
       separator = `,${between}`
       return line
@@ -132,10 +133,6 @@ function keysOf(columns: readonly string[]): string[] {
     given.add(key)
     return `${plainJson(JSON.stringify(key))}:`
   })
-}
-
-function valueText(value: SqlValue): string {
-  return typeof value === 'number' ? numberText(value) : plainJson(jsonOf(value))
 }
 
 /** A REAL in SQL and in JSON, with which it stays one: `1.0`, `1e+300`, `9e999` for infinity. */

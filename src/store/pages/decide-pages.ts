@@ -98,10 +98,10 @@ class Decision {
     addRecords(this.saved.records, counts)
     addWarnings(this.saved.warnings, tallies.warnings)
     this.saved.pages.push(rowIds)
-    const { window } = page
+    const { window, rows, rejects } = page
     if (window === undefined || run.isPartial) return
-    const columns = windowColumns(window, rowIds, rejectedIn(page, rowIds))
-    this.windows.set(`${window.page} ${window.size}`, columns)
+    const rejected = rejects.length === 0 ? [] : rows.flatMap((row, at) => (rowIds[at] === 0 ? [row?.id ?? null] : []))
+    this.windows.set(`${window.page} ${window.size}`, windowColumns(window, rowIds, rejected))
   }
 
   /** A reject with a readable id counts as seen, so that its customer does not become missing. */
@@ -304,9 +304,4 @@ function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   const byId = new Map<string | undefined, number>()
   for (const [place, row] of rows.entries()) if (rowIds[place] !== 0) byId.set(row?.id, rowIds[place] ?? 0)
   for (const [place, row] of rows.entries()) rowIds[place] ||= (row?.id === undefined ? 0 : byId.get(row.id)) ?? 0
-}
-
-/** The ids of the rejects of a page in order, null where unreadable. */
-function rejectedIn({ rows, rejects }: SortedPage, rowIds: ArrayLike<number>): (string | null)[] {
-  return rejects.length === 0 ? [] : rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : []))
 }

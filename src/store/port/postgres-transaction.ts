@@ -121,7 +121,8 @@ async function workOn<Result>(connections: Connections, script: string, work: Wo
       if (failure !== undefined) throw failure.error
       return { client, result }
     } catch (error) {
-      await rollBack(client, failure?.error)
+      if (failure !== undefined && isLost(failure.error)) client.release(true)
+      else await lastOn(client, () => client.query('ROLLBACK')).catch(() => {})
       if (isBegun || replaced >= REPLACED || !isLost(error)) throw error
     }
   }
@@ -159,11 +160,6 @@ function sessionOf(
       return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readInt32BE(4 * at))
     },
   }
-}
-
-async function rollBack(client: Client, error: unknown) {
-  if (error !== undefined && isLost(error)) client.release(true)
-  else await lastOn(client, () => client.query('ROLLBACK')).catch(() => {})
 }
 
 function commit(client: Client) {
