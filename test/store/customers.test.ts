@@ -62,12 +62,15 @@ test('any text comes through byte for byte, and is the same text the next time',
 
 const BROKEN = aCustomer(2, { name: { first: 'Ada' } })
 const RENAMED = aCustomer(1, { name: 'Renamed' })
+const EMPTIED = aCustomer(1, { phone: null })
 
 test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: object, warnings: object]>([
   ['a broken record in one save', [[[BROKEN], [BROKEN]]], { rejected: 1, duplicates: 1 }, {}],
   ['a broken record in two saves', [[[BROKEN]], [[BROKEN]]], { rejected: 1, duplicates: 1 }, {}],
   ['a changed record in one save', [[[RENAMED], [RENAMED]]], { updated: 1, duplicates: 1 }, {}],
   ['a changed record in two saves', [[[RENAMED]], [[RENAMED]]], { updated: 1, duplicates: 1 }, {}],
+  ['a lost value in one save', [[[EMPTIED, EMPTIED]]], { unchanged: 1, duplicates: 1 }, {}],
+  ['a lost value in two saves', [[[EMPTIED]], [[EMPTIED]]], { unchanged: 1, duplicates: 1 }, {}],
   ['one in two versions', [[[RENAMED, aCustomer(1)]]], { updated: 1, duplicates: 1 }, { conflicting_duplicate: 1 }],
   ['two records without an id', [[[{ name: 'A' }], [{ name: 'B' }]]], { rejected: 2 }, {}],
   ['a removed customer', [[[aCustomer(3), aCustomer(3)]]], { updated: 1, returned: 1, duplicates: 1 }, {}],

@@ -195,8 +195,12 @@ class Decision {
   /** The customer with the stored values of fields that came empty: whether they are, is decided when the run has seen every customer. */
   #keepEmptied({ rowId, customer: before }: Known, received: Customer): Customer {
     const isFirst = !this.#run.receivedSince.has(rowId) && !this.saved.seen.has(rowId)
-    const emptied = TEXT_FIELDS.filter((field) => before[field] !== null && received[field] === null)
-    if (!isFirst || emptied.length === 0) return received
+    // A record that comes once more, as it came first, is no other one.
+    const isEmptied = (field: TextField) => [this.#run, this.saved].some((by) => by.emptied.get(field)?.has(rowId))
+    const isKept = (field: TextField) =>
+      before[field] !== null && received[field] === null && (isFirst || isEmptied(field))
+    const emptied = TEXT_FIELDS.filter(isKept)
+    if (emptied.length === 0) return received
     const kept = { ...received }
     for (const field of emptied) {
       emptiedIn(this.saved.emptied, field).add(rowId)
