@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { privacyPolicy } from '../../src/privacy/hidden-values.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
-import { aMirrorOf, night } from './nights.ts'
+import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
+import { aMirrorOf, night, scanEnding } from './nights.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS, DAY_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, aPlayedMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -170,3 +171,19 @@ function namesIn({ file }: Mirror, organization: string): number {
   const named = `SELECT count(*) FROM changes WHERE organization = ? AND CAST(fields AS TEXT) LIKE '%"name"%'`
   return Number(valueOf(file, named, organization))
 }
+
+test('a list that holds a forgotten customer alone is not empty: who has left it is removed as usual', async () => {
+  const mirror = await aMirrorOf(customers(1, 2))
+  await mirror.forgetCustomer(forgetting({ id: customerId(1) }))
+  const nights = [30, 31].map((n) => START_MS + n * DAY_MS)
+  const reports = await Array.fromAsync(nights, async (nowMs) => {
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
+    const sorted = sortRecords(customers(1, 1), { pageBytes: 999, forgotten: run.forgotten })
+    await mirror.savePages(run, [{ ...sorted, page: 1 }], nowMs)
+    return mirror.finishRun(run, scanEnding({}), nowMs)
+  })
+  expect(reports).toMatchObject([
+    { suppressed: 1, missing: 1, held: 0 },
+    { suppressed: 1, removed: 1, held: 0 },
+  ])
+})

@@ -68,7 +68,7 @@ export async function areTooManyAbsent(
   { absent, notRemoved }: { absent: number; notRemoved?: number },
   { maxShare }: RemovalRule,
 ): Promise<boolean> {
-  if (run.seen.size + run.rejectedIds.size === 0) return true
+  if (run.seen.size + run.rejectedIds.size + run.suppressed.size === 0) return true
   if (absent < WHOLE_LIST) return false
   const listed = notRemoved ?? (await countNotRemoved(session, run.organization)).count
   const before = listed - (await countArrived(session, run))
