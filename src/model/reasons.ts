@@ -21,7 +21,6 @@ export const REASON_MEANINGS = {
   'rejected-without-id': 'A record without a readable id was received; it might be any of the missing customers.',
   'plain-scan': 'The configuration asks for a plain scan, which proves nothing.',
   interrupted: 'The scan was stopped before it had read the whole list.',
-  'empty-list': 'The list is empty.',
   contradicted: 'A search found a customer that the scan had not received, so the scan did not read the whole list.',
   'older-list':
     'The newest known customers are absent and no newer one is listed: they are gone, or the list is older than the last one read.',
