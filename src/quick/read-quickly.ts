@@ -89,14 +89,17 @@ export async function searchForGone(
   const controls = await mirror.findListed(run, MOST_CONTROLS)
   const spent = new AbortController()
   const searching = AbortSignal.any([signal, spent.signal])
+  const spend = () => {
+    if (!budget.take()) spent.abort()
+    searching.throwIfAborted()
+  }
   const { found, confirmed, isSample, isPostponed } = await confirmAbsences(searched, controls, {
     async search(text) {
-      if (!budget.take()) spent.abort()
-      searching.throwIfAborted()
+      spend()
       return source.search(text, { size: pageSize, signal })
     },
     async askForPage() {
-      budget.take()
+      spend()
       const { release } = await source.readPage({ page: 1, size: pageSize }, { signal })
       release?.()
     },

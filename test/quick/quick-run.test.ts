@@ -4,6 +4,7 @@ import { RequestBudget } from '../../src/quick/quick-scan.ts'
 import type { Conclusion } from '../../src/quick/comparison.ts'
 import { searchForGone, usualQuickLimit } from '../../src/quick/read-quickly.ts'
 import type { Window } from '../../src/scan/window.ts'
+import type { Asking } from '../../src/source/customers.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { fates } from '../store/nights.ts'
@@ -258,6 +259,27 @@ test.each<[what: string, told: Searching, left: Pick<Conclusion, 'gone' | 'pendi
   expect(await searching(told)).toEqual({ left, searches })
   const withSeven = { ...left, gone: [7, ...left.gone] }
   expect(await searching({ ...told, certain: [7] })).toEqual({ left: withSeven, searches })
+})
+
+test('where every search fails, no request is sent beyond the limit, not even the page that shows whether the service is up', async () => {
+  const budget = new RequestBudget(10)
+  let sent = 0
+  const source = {
+    readPage: budget.limited(async (window: Window) => {
+      sent += 1
+      return pageOfList([], window)
+    }),
+    search: budget.limited(async (_: string, { mayAskMore }: Asking) => {
+      sent += mayAskMore?.() === true ? 2 : 1
+      throw new SourceUnavailable('503', { code: 'server-error', status: 503 })
+    }),
+  }
+  const mirror = { findGone: async () => [anAbsentCustomer(8)], findListed: async () => [CONTROL, CONTROL] }
+  const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const { signal } = new AbortController()
+  const conclusion = { gone: [8], pending: [], isCertain: () => false }
+  const left = await searchForGone({ source, budget, mirror, random: () => 0, signal }, run, conclusion, 100)
+  expect({ sent, left }).toEqual({ sent: 10, left: { gone: [], pending: [8] } })
 })
 
 /** Searches for the customers 8 and 9, who are not listed, by address and username, with `most` requests; customer 5 is pending before. */
