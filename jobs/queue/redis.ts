@@ -18,6 +18,8 @@ export async function openRedis(address: string, { answerMs, commandMs, prefix }
     ...(commandMs !== undefined && { commandTimeout: commandMs }),
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
+    // A server that became a replica keeps its connections, while the address may lead to the new primary.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
   }
   try {
     const single = await connected(aServer(address, settings, open))

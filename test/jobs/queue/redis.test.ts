@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBackend, probeQueue } from '../../../jobs/queue/backend.ts'
 import { checked } from '../../support/commands.ts'
 import { redisProgram, type RedisServer, startRedis } from '../../../bench/redis-server.ts'
-import { command, REFUSALS } from '../../support/worker-log.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aRedis, command, REFUSALS } from '../../support/worker-log.ts'
 
 const open = (address: string) => openBackend(address, { folder: tmpdir() }).then(({ close }) => close())
 
@@ -35,6 +38,31 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     await command(redis, begin)
     for (const use of [probeQueue, open]) await expect(use(redis.url)).rejects.toThrow(reason)
     await command(redis, end)
+  })
+
+  test('where its server became a replica, and its address leads to the new primary, a queue goes on there', async () => {
+    const [before, now] = [await aRedis(), await aRedis()]
+    let primary = before
+    const follower = createServer((client) => {
+      const server = connect(Number(new URL(primary.url).port), '127.0.0.1').on('error', () => {})
+      client
+        .on('error', () => {})
+        .pipe(server)
+        .pipe(client)
+    }).listen(0, '127.0.0.1')
+    await once(follower, 'listening')
+    const { port } = Object(follower.address())
+    const { values, close } = await openBackend(`redis://127.0.0.1:${port}`, { folder: tmpdir() })
+    primary = now
+    await command(before, `REPLICAOF ${new URL(now.url).host.replace(':', ' ')}`)
+
+    await eventually(
+      () => values.write('a', '1').catch(String),
+      (refused) => refused === undefined,
+    )
+    expect(await now.command('HGET', 'bull:customer-mirror-shared', 'a')).toBe('1')
+    await close()
+    follower.close()
   })
 
   test('check creates nothing in a queue that nothing uses, and warns of a server that drops keys when it is full', async () => {
