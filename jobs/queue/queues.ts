@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { DelayedError, type Job, type Processor, WaitingError, withBackend, type WorkerOptions } from 'bullmq'
 import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
+import { succeeds } from '../../src/machine/timers.ts'
 import { storedWait, type Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
+import { isFarAhead } from '../../src/time/moments.ts'
 import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { Timings } from '../timings.ts'
 import { KINDS, ofEachKind, type QueueName, type RunKind, nameInDatabase, type Backend } from './port.ts'
@@ -42,6 +44,12 @@ export function openQueues(backend: Backend) {
     if (id === jobId) return 'added'
     if (id === undefined) return 'unknown'
     const state = (await queue.getJobState(id)) ?? 'unknown'
+    const delayed = state === 'delayed' ? await queue.getJob(id) : undefined
+    if (delayed !== undefined && isFarAhead(delayed.processedOn ?? 0, Date.now())) {
+      // A clock that was ahead then, and was set back since, named the end of its wait. Another worker may have started it in this moment.
+      await succeeds(delayed.promote())
+      return 'waiting'
+    }
     // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
     const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
     return isLeft ? request(kind, organization, trigger, asked) : state

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { cancellations } from '../../jobs/cancel.ts'
+import { putOff } from '../../jobs/queue/queues.ts'
 import { openMirror } from '../../src/store/mirror.ts'
+import { HOUR_MS } from '../support/builders.ts'
 import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
 import { aGate } from '../support/gate.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -67,6 +69,23 @@ test.skipIf(isEmbedded)('cancel takes a waiting job for good, and ends no later 
   await startWorker(place).ran('acme')
   const runs = rowsOf(place.mirror, 'SELECT "trigger", status FROM runs')
   expect(runs).toEqual([{ trigger: 'manual', status: 'complete' }])
+})
+
+test('a job that was put off by a clock that was hours ahead is started once that was set back', async () => {
+  const { queues, backend } = await aPlace()
+  const inMs = (ms: number) => Date.now() + ms
+  vi.useFakeTimers({ now: inMs(9 * HOUR_MS), toFake: ['Date'] })
+  await queues.request('sync', 'acme', 'manual')
+  let starts = 0
+  await takeNext(backend, (job) => {
+    starts += 1
+    return putOff(job, inMs(HOUR_MS))
+  })
+  expect(await queues.request('sync', 'acme', 'schedule')).toBe('delayed')
+  vi.useRealTimers()
+
+  expect(await queues.request('sync', 'acme', 'schedule')).toBe('waiting')
+  await expect.poll(() => starts).toBe(2)
 })
 
 test.skipIf(isEmbedded)('cancel says that a worker does not answer, and stays asked for', async () => {
