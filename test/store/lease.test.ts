@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { BOOT_NAME, nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
-import { anEnding, aPage, customers, START_MS, HOUR_MS } from '../support/builders.ts'
+import { aMirrorOf } from './nights.ts'
+import { anEnding, aPage, customerId, customers, START_MS, HOUR_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 
@@ -28,12 +29,13 @@ test('while a run holds its organization, which each page that it saves prolongs
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
 })
 
-test('the organization of a process that is gone is taken over at once', async () => {
-  const mirror = await aMirror()
-  const { id } = await start(mirror)
+test('the organization of a process that is gone is taken over at once, by a command and then by a run', async () => {
+  const mirror = await aMirrorOf(customers(1, 1))
+  const { id } = await start(mirror, 0, () => 5000)
   tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(goneProcess()))
 
-  const run = await start(mirror)
+  await mirror.forgetCustomer({ organization: 'acme', id: customerId(1), nowMs: START_MS, monotonicMs: 5000 })
+  const run = await start(mirror, 0, () => 5000)
 
   expect(run.id).toBeGreaterThan(id)
   expect(valueOf(mirror.file, 'SELECT status FROM runs WHERE id = ?', id)).toBe('interrupted')

@@ -85,9 +85,7 @@ export async function requireUnleased(session: Session, organization: string, wh
   await requireAllRows(session)
   const lease = await lockLease(session, organization, clocks)
   if (lease !== undefined) throw leasedBy(lease, organization, what)
-  await session.run(
-    sql`UPDATE leases SET run_id = 0, holder = '', expires_at_ms = 0 WHERE organization = ${organization}`,
-  )
+  await session.run(sql`DELETE FROM leases WHERE organization = ${organization}`)
 }
 
 /** Throws OrganizationLeased while a run is under way. `what`: what cannot be done to the mirror meanwhile, such as `moved`. */
