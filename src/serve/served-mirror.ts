@@ -39,9 +39,9 @@ export type ServedMirror = ReturnType<typeof serveMirror>
 
 /**
  * The active customers of a mirror or of a published copy, as pages: by creation time and id, each page from one state. It is opened when it is first
- * asked for, and again once its file was replaced. Requests share one state for `snapshotMs`: a longer time would hold up its WAL.
+ * asked for, and again once its file was replaced. Requests share one state for `snapshotMs`: for a second, they would keep `forget` from its end.
  */
-export function serveMirror(place: string, snapshotMs = 1000) {
+export function serveMirror(place: string, snapshotMs = 500) {
   let store: { opened: Store; file: string } | undefined
   let snapshot: Promise<Snapshot> | undefined
   /** What was asked last of each organization, and of which snapshot. */

@@ -5,6 +5,7 @@ import { execPath } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { serveMirror } from '../../src/serve/served-mirror.ts'
 import { KEY, PEOPLE, PHONE, privacy } from '../support/commands.ts'
 import { hang } from '../support/fault-server.ts'
 import { aGate } from '../support/gate.ts'
@@ -80,6 +81,27 @@ test('a second Ctrl-C ends the program at once, even during a page', async () =>
 
   expect(code).toBe(130)
   expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
+})
+
+test('a customer is forgotten to the last byte while readers ask for pages without a pause', async () => {
+  const sandbox = await aSandbox({ customers: [40] })
+  const { folder, mirror, run } = aWorkplace(organizationsOf(sandbox))
+  await run('sync')
+  const served = serveMirror(mirror)
+  const codes: unknown[] = []
+  const forgetting = (async () => {
+    for (const { id } of sandbox.organizations[0]?.customers.slice(0, 3) ?? [])
+      if (!codes.includes(0)) codes.push((await startCli(['forget', 'acme', id], { cwd: folder }).ended).code)
+  })()
+  let isOver = false
+  void forgetting.finally(() => (isOver = true))
+  while (!isOver) {
+    await served.page('acme', { page: 1, perPage: 10, search: '', language: '' })
+    await pause(1)
+  }
+  await served.close()
+
+  expect(codes).toContain(0)
 })
 
 const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'
