@@ -15,6 +15,7 @@ import { accessOf, requireSafeFolder } from '../target-place.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import { closing } from '../../store/mirror.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
+import { sqliteError } from '../../store/port/sqlite-errors.ts'
 import { nowIn, numberIn, openToRead } from '../../store/sqlite/open-to-read.ts'
 import { isoOf } from '../../time/moments.ts'
 
@@ -45,7 +46,8 @@ async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>
       try {
         return await closing(found, (place) => publishOnce(plan, place, db))
       } catch (error) {
-        if (!(error instanceof CopyFailed && error.code === 'busy') || attempt === ATTEMPTS) throw error
+        if (!(error instanceof CopyFailed && error.code === 'busy') || attempt === ATTEMPTS)
+          throw sqliteError(error, plan.mirror)
       }
     }
   })

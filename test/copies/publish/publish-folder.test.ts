@@ -5,6 +5,7 @@ import { partitionFolder } from '../../../src/copies/objects/object-place.ts'
 import { publishFolder } from '../../../src/copies/objects/publish-objects.ts'
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { CLOCKS, night, organizationsOf } from '../../store/nights.ts'
+import { damaged } from '../../support/backing-up.ts'
 import { customers } from '../../support/builders.ts'
 import { aDuckDb } from '../../support/exported-files.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
@@ -121,14 +122,16 @@ test('a part that was changed, or is gone, is written anew, and one of a retired
   expect(partsIn(plan.parquet)).toEqual(PARTS.slice(0, 1))
 })
 
-test.each<[what: string, code: string, disturb: (folder: string) => void]>([
+test.each<[what: string, code: string, disturb: (folder: string, mirror: string) => void]>([
+  ['of a mirror that is damaged', 'damaged', (_, mirror) => void damaged(mirror)],
   ['on a disk that fails before files are replaced', 'full', () => failOnDisk('fsyncSync', () => true)],
   ['while another one writes', 'busy', (folder) => onTestFinished(lockPlace(join(folder, 'organization')).release)],
 ])('a publish %s leaves the set from before', async (_, code, disturb) => {
   const { mirror, plan, acme } = await aPublishedMirror()
   const before = readFileSync(acme)
   for (const organization of ['acme', 'globex']) await night(mirror, 1, customers(1, 7), { organization })
-  disturb(plan.parquet)
+  await mirror.close()
+  disturb(plan.parquet, mirror.file)
 
   await expect(publishFolder(plan)).rejects.toMatchObject({ code })
   expect(readFileSync(acme).equals(before)).toBe(true)
