@@ -87,6 +87,8 @@ const MORE = 'Each has --help with its options and examples; sync --help has the
 function sayWhatHappened(error: unknown, io: Io, config: string | undefined): ExitCode {
   // Commander has said all there is to say, and ends with 1 on bad usage; here that is 2, as for a bad configuration.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  // It was told to stop, and says no more than its exit code.
+  if (io.signal.aborted && error instanceof Error && error.name === 'AbortError') return 0
   const defect = `Unexpected: ${String(error)}\nThis is a defect of Customer Mirror; please report it.`
   say(io.stderr, `${isOurs(error) ? withConfig(error.message, config) : defect}\n`)
   return factsOf(error).exitCode

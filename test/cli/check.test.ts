@@ -3,7 +3,7 @@ import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { written } from '../support/commands.ts'
-import { aReceiver, bytes, faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
+import { aReceiver, bytes, faultServer, hang, html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
 
@@ -46,6 +46,16 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   expect(done.of('acme')).toMatch(new RegExp(`^✖ acme: ${title}.* GET ${server.origin}/api/v1/customers`))
   expect(done.of('acme')).toMatch(new RegExp(`\n    fix: (?!.*<organization>).*${fix.source}`))
   expect(server.requests).toHaveLength(1)
+})
+
+test('Ctrl-C while a service is asked is no defect', async () => {
+  const server = await faultServer(hang())
+  const stop = new AbortController()
+  const checking = aWorkplace([organizationAt(server)]).run('check', { signal: stop.signal })
+  await expect.poll(() => server.requests.length).toBe(1)
+  stop.abort()
+
+  expect(await checking).toMatchObject({ stderr: '' })
 })
 
 test.each([
