@@ -2,6 +2,7 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { isIP } from 'node:net'
 import { withoutBrackets } from '../../src/address/http-address.ts'
 import { addHeaders, addHealth, type Listening, listen, onlyReads, type Readiness } from '../../src/http/server.ts'
+import { asItStands } from '../../src/model/report.ts'
 import { CONTENT_SECURITY_POLICY } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
 import { type OrganizationView, type OverviewFacts, readPart, readStandings } from '../../src/status/overview.ts'
@@ -56,7 +57,10 @@ const NOT_OURS =
 
 /** What pages are made of. `facts` never rejects. */
 type Looking = {
-  mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
+  mirror: Pick<
+    Mirror,
+    'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun' | 'listKilled'
+  >
   facts: () => Promise<OverviewFacts>
 }
 
@@ -78,7 +82,9 @@ export function createPages({ mirror, facts }: Looking, notices: () => readonly 
       return context.html(errorPage('Not found', 'There is no run with this number.'), 404, PAGE_HEADERS)
     const held = await mirror.listHeldRemovals()
     const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
-    return context.html(runPage(run, { waiting, nowMs: (await facts()).nowMs }), 200, PAGE_HEADERS)
+    const known = await facts()
+    const shown = asItStands(run, await mirror.listKilled(known))
+    return context.html(runPage(shown, { waiting, nowMs: known.nowMs }), 200, PAGE_HEADERS)
   })
   for (const path of ['/', RUN_PATH]) pages.all(path, onlyReads)
   pages.onError((_error, context) => context.html(errorPage('No answer', UNREADABLE), 503, PAGE_HEADERS))

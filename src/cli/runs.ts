@@ -4,7 +4,7 @@ import { clocks, withMirror } from './opening.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { StoredReject } from '../model/mirror.ts'
-import { type Report, toJson } from '../model/report.ts'
+import { asItStands, type Report, toJson } from '../model/report.ts'
 import { isoTime } from '../time/moments.ts'
 
 export function runsCommand(io: Io) {
@@ -44,10 +44,6 @@ function runsShowCommand(io: Io) {
       const text = describeRun(run, waiting?.held ?? 0, config)
       show(io, json, { document: { run: { ...runAsJson(run), certificate: run.certificate } }, text })
     })
-}
-
-function asItStands<Stored extends Report>(run: Stored, killed: readonly number[]): Stored {
-  return killed.includes(run.runId ?? 0) ? { ...run, status: 'interrupted', reasons: ['interrupted'] } : run
 }
 
 function runAsJson(run: Report) {

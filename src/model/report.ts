@@ -153,6 +153,11 @@ export function hasChangedCustomers({ inserted, updated, missing, returned }: Re
   return inserted + updated + missing + returned > 0
 }
 
+/** A run that is recorded as running, as it stands: one of those that were `killed` was interrupted. */
+export function asItStands<Stored extends Report>(run: Stored, killed: readonly number[]): Stored {
+  return killed.includes(run.runId ?? 0) ? { ...run, status: 'interrupted', reasons: ['interrupted'] } : run
+}
+
 /** The report as `sync --json` prints it: the keys are a contract, times are ISO 8601 in UTC. */
 export function toJson(report: Report) {
   const { trigger: _trigger, warnings: _warnings, organization, status, proof, reasons, ...others } = report

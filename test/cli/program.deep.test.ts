@@ -93,9 +93,9 @@ test('a customer is forgotten to the last byte while readers ask for pages witho
     for (const { id } of sandbox.organizations[0]?.customers.slice(0, 3) ?? [])
       if (!codes.includes(0)) codes.push((await startCli(['forget', 'acme', id], { cwd: folder }).ended).code)
   })()
-  let isOver = false
-  void forgetting.finally(() => (isOver = true))
-  while (!isOver) {
+  const over = new AbortController()
+  void forgetting.finally(() => over.abort())
+  while (!over.signal.aborted) {
     await served.page('acme', { page: 1, perPage: 10, search: '', language: '' })
     await pause(1)
   }

@@ -5,7 +5,7 @@ import { readConfig } from '../../../src/config/read-config.ts'
 import type { Mirror } from '../../../src/store/mirror.ts'
 import { send } from '../../serve/a-served-mirror.ts'
 import { night } from '../../store/nights.ts'
-import { customerId, customers } from '../../support/builders.ts'
+import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { REFUSED } from '../../support/full-mirror.ts'
 import { aMirror } from '../../support/mirror-file.ts'
 import { anAwayOrganization, aWorkplace } from '../../support/workplace.ts'
@@ -107,6 +107,14 @@ test('the page of a run shows its windows, its reasons or its code, and neither 
   expect(failed).not.toMatch(/private|Jane/)
 })
 
+test('a run that was killed is interrupted, on its page and in the list of runs', async () => {
+  const { ask, mirror } = await aServer()
+  const { id } = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+  expect((await ask(`/runs/${id}`)).body).toMatch(/interrupted<[^]*The scan was stopped before/)
+  expect((await ask('/')).body).toMatch(new RegExp(`#${id}</a> [^<]*, interrupted,`))
+})
+
 test('a run that is none has no page, and a mirror that cannot be read is said', async () => {
   const none = () => Promise.reject(new Error('value is out of range'))
   const { ask } = await aServer({ broken: { findRun: none, listFreshness: none } })
@@ -140,7 +148,7 @@ async function aServer({ broken = {}, notices = [] }: { broken?: Partial<Mirror>
     const { status, headers, text: body } = await send(server.origin + path, method, host === undefined ? {} : { host })
     return { status, headers: Object.fromEntries(headers), body }
   }
-  return { ask }
+  return { ask, mirror }
 }
 
 test('a server that does not answer takes neither the page nor a connection of more than a few look-ups', async () => {
