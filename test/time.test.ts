@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { durationMs } from '../src/time/durations.ts'
+import { duration } from '../src/text/wording.ts'
 import { sortableInstant, utcMoment, utcTime } from '../src/time/moments.ts'
 
 test.each([
@@ -60,6 +61,11 @@ test('every day the calendar has can be read in the plainest form, and no other'
       }
     }
   }
+})
+
+test('a duration is shown in the unit that it is rounded to', () => {
+  const shown = { 999.4: '999 ms', 999.6: '1.0 s', 9940: '9.9 s', 9960: '10 s', 59_600: '1 min', 3_599_600: '1 h' }
+  for (const [ms, text] of Object.entries(shown)) expect(duration(Number(ms))).toBe(text)
 })
 
 test('a duration is a number and a unit, read to the millisecond, and nothing else is one', () => {

@@ -1,8 +1,8 @@
 /** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
 export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 999.5) return `${Math.round(ms)} ms`
   const seconds = Math.round(ms / 1000)
-  if (seconds < 60) return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${seconds} s`
+  if (seconds < 60) return ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : `${seconds} s`
   const minutes = Math.floor(seconds / 60)
   if (minutes < 60) return parts(minutes, 'min', seconds % 60, 's')
   const hours = Math.floor(minutes / 60)
