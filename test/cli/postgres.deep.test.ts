@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { moveMirror } from '../../src/copies/move.ts'
 import { readStatement } from '../../src/copies/read-rows.ts'
-import { night } from '../store/nights.ts'
+import { fourNights, night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -132,9 +132,7 @@ async function aMirrorInBoth(file: string): Promise<{ file: string; address: str
 /** Runs 3 and 4 hold back removals of acme and globex; initech has a reject. */
 async function aMirrorToDecide(): Promise<string> {
   const mirror = await aSqliteMirror()
-  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 100), { organization })
-  await night(mirror, 1, customers(51, 100))
-  await night(mirror, 1, customers(61, 100), { organization: 'globex' })
+  await fourNights(mirror)
   await night(mirror, 0, [...customers(201, 205), { name: 'Without an id' }], { organization: 'initech' })
   return mirror.file
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
-import { type Mirror, openMirror } from '../../src/store/mirror.ts'
-import { night } from '../store/nights.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { fourNights, night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
 import { aPlayedFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -10,17 +10,10 @@ import { anAwayOrganization, aFaultServer, aWorkplace, organizationAt, type Work
 
 let workplace: Workplace
 
-/** Runs 3 and 4: acme lost fifty of its hundred customers at once, globex sixty. */
 beforeEach(async () => {
   workplace = aWorkplace(['acme', 'globex'].map((id) => anAwayOrganization(id)))
   await aPlayedFile(fourNights, workplace.mirror)
 })
-
-async function fourNights(mirror: Mirror): Promise<void> {
-  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 100), { organization })
-  await night(mirror, 1, customers(51, 100))
-  await night(mirror, 1, customers(61, 100), { organization: 'globex' })
-}
 
 const removals = (line: string) => workplace.run(`removals ${line} --config ${workplace.config}`)
 const json = (line: string) => workplace.json(`removals ${line}`)

@@ -35,6 +35,13 @@ export async function aMirrorOf(...lists: (readonly unknown[])[]): Promise<Mirro
   return mirror
 }
 
+/** Runs 3 and 4: acme lost fifty of its hundred customers at once, globex sixty. */
+export async function fourNights(mirror: Mirror): Promise<void> {
+  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 100), { organization })
+  await night(mirror, 1, customers(51, 100))
+  await night(mirror, 1, customers(61, 100), { organization: 'globex' })
+}
+
 export function scanEnding({ proof = 'proven', isWhole, rule = USUAL_RULE, confirmed = [] }: Night): Ending {
   const reasons = { proven: [], settled: ['no-witness'], unproven: ['hole'] }[proof]
   const source = { requests: 1, throttled: 0, waitedMs: 0 }

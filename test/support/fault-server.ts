@@ -135,23 +135,22 @@ export async function aReceiver(...statuses: [number, ...number[]]) {
   return receiver
 }
 
-/** Passes connections on to a port of this machine. After `silence()` nothing comes through on those that there are, and no end knows. */
+/** Passes connections on to the port `to` of this machine. After `silence()` nothing comes through on those that there are, and no end knows. */
 export async function aSilentProxy(to: number) {
   const open = new Set<Socket>()
   const server = createTcpServer((near) => {
-    const far = connect(to, '127.0.0.1')
+    const far = connect(proxy.to, '127.0.0.1')
     near.pipe(far).pipe(near)
     const end = () => {
       for (const socket of [near, far]) open.delete(socket.destroy())
     }
     for (const socket of [near, far]) open.add(socket.on('error', () => {}).on('close', end))
   })
-  return {
-    port: await listenHere(server, open),
-    silence: () => {
-      for (const socket of open) socket.unpipe().resume()
-    },
+  const silence = () => {
+    for (const socket of open) socket.unpipe().resume()
   }
+  const proxy = { to, port: await listenHere(server, open), silence }
+  return proxy
 }
 
 /** Has a server listen at a free port of this machine until the test ends, which ends its `open` connections too. Returns the port. */

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createMetrics, overviewFacts, processText, statusMetrics } from '../../jobs/monitoring/metrics.ts'
+import type { Pauses } from '../../src/model/pause.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import { type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { emptyReport } from '../../src/model/report.ts'
@@ -45,19 +46,30 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   const mirror = await aPlayedMirror(mirrorAllStates)
   tamper(mirror.file, `INSERT INTO retired_organizations VALUES ('late', '2026-01-01 00:00:00.000')`)
   tamper(mirror.file, `UPDATE runs SET reasons = '["shape-changed"]' WHERE organization = 'unproven'`)
-  const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
-  const organizations = IN_STATES.map((id) => ({ id, schedule }))
   const pauses = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, resumedMs: undefined }]])
   const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }
   const queues = Object({ sync: counts, quick: counts })
-  const facts = overviewFacts(organizations, { pauses, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
+  const facts = dailyFactsOf(IN_STATES, { pauses, nowMs: LOOKED_AT_MS })
   const { metrics, lines } = metricsOf({ mirror, queues, facts })
-  const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
-  const outcome = { report, error: undefined }
-  metrics.countRun({ kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true })
+  metrics.countRun(aRunOfJob({}, 'fresh'))
   for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
   const texts = [(await lines()).join('\n'), await processText(), await statusMetrics(mirror, facts)]
   return new Map(texts.flatMap((text) => [...readExposition(text)]))
+}
+
+/** The end of a run of a job, with these numbers. */
+export function aRunOfJob(changes: object = {}, organization = 'acme') {
+  const report = { ...emptyReport({ organization, trigger: 'schedule', startedAtMs: START_MS }), ...changes }
+  const outcome = { report, error: undefined }
+  return { kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true } as const
+}
+
+const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
+export function dailyFactsOf(ids: readonly string[], { nowMs, pauses }: { nowMs: number; pauses?: Pauses }) {
+  return overviewFacts(
+    ids.map((id) => ({ id, schedule })),
+    { nowMs, pauses, monotonicMs: 0 },
+  )
 }
 
 export type Family = { type: string; help: string; samples: Sample[] }

@@ -1,24 +1,17 @@
 import { expect, test } from 'vitest'
 import { watched } from '../../../jobs/monitoring/endpoints.ts'
-import { overviewFacts, processText } from '../../../jobs/monitoring/metrics.ts'
+import { processText } from '../../../jobs/monitoring/metrics.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../../src/machine/version.ts'
-import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
-import { NO_RUNS, aFreshness, metricsOf, promtool } from '../../support/metrics.ts'
+import { NO_RUNS, aFreshness, aRunOfJob, dailyFactsOf, metricsOf, promtool } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { message } from '../../support/worker-log.ts'
 import { aWorkerOf } from '../a-worker.ts'
 
-const schedule = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
-function factsOf(ids: readonly string[], nowMs: number) {
-  const organizations = ids.map((id) => ({ id, schedule }))
-  return overviewFacts(organizations, { nowMs, monotonicMs: 0 })
-}
-
 test('a scrape of a thousand organizations that have run is below a megabyte', async () => {
   const ids = Array.from({ length: 1000 }, (_, number) => `organization-${String(number).padStart(4, '0')}`)
   const freshness = ids.map((id) => aFreshness(id, START_MS))
-  const { metrics, lines } = metricsOf({ freshness, facts: factsOf(ids, START_MS) })
+  const { metrics, lines } = metricsOf({ freshness, facts: dailyFactsOf(ids, { nowMs: START_MS }) })
   for (const id of ids) {
     metrics.countRun(aRunOfJob({ pages: 3, received: 250, inserted: 250 }, id))
     metrics.countSkipped()
@@ -40,7 +33,7 @@ test('a retired organization has no dates and raises no alert', async () => {
 test('each organization has its dates as moments, and a date that is none is left out', async () => {
   const acme = { ...aFreshness('acme', START_MS), provenAsOfMs: START_MS - 5000 }
   const globex = { ...aFreshness('globex', START_MS), provenAsOfMs: undefined, held: 2138 }
-  const facts = factsOf(['acme', 'globex', 'never'], START_MS)
+  const facts = dailyFactsOf(['acme', 'globex', 'never'], { nowMs: START_MS })
   const lines = await metricsOf({ freshness: [acme, globex], facts }).lines()
 
   expect(lines.filter((line) => /^customer_mirror_(last_\w+|held_removals)\{/.test(line))).toEqual([
@@ -57,7 +50,7 @@ test('a mirror that cannot be read is said, as is a queue that is away, and the 
   const away = () => Promise.reject(new Error('away'))
   const { metrics } = metricsOf()
   metrics.countRun(aRunOfJob())
-  const facts = async () => factsOf(['acme'], START_MS)
+  const facts = async () => dailyFactsOf(['acme'], { nowMs: START_MS })
   const worker = watched({
     ...{ metrics, backend: { write: away }, others: { problem: () => undefined }, runners: [] },
     config: Object({ current: { organizations: [] } }),
@@ -76,12 +69,6 @@ test('a mirror that cannot be read is said, as is a queue that is away, and the 
   )
   expect(lines.filter((line) => /^customer_mirror_\w+\{organization/.test(line))).not.toEqual([])
 })
-
-function aRunOfJob(changes: object = {}, organization = 'acme') {
-  const report = { ...emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS }), ...changes }
-  const outcome = { report, error: undefined }
-  return { kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true } as const
-}
 
 test('a worker is alive, ready after every organization is mirrored, and counts its work', async () => {
   const paris = { cron: '0 2 * * *', timezone: 'Europe/Paris' }

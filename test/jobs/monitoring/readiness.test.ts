@@ -5,9 +5,8 @@ import { createListener, logRun } from '../../../jobs/monitoring/listener.ts'
 import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
 import { createLog } from '../../../src/machine/log.ts'
 import type { Pauses } from '../../../src/model/pause.ts'
-import { emptyReport } from '../../../src/model/report.ts'
 import { anEnding, aPage, customers, MINUTE_MS, DAY_MS, HOUR_MS } from '../../support/builders.ts'
-import { aFreshness, NO_RUNS } from '../../support/metrics.ts'
+import { aFreshness, aRunOfJob, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { readOverview, readStandings } from '../../../src/status/overview.ts'
 
@@ -60,11 +59,8 @@ test.each([
   ['some', [{ organization: 'acme' }], 'warn', { held: 2138, heldBy: 12 }],
 ])('the log line of a run has the removals that wait for a decision: %s', async (_, open, level, expected) => {
   const lines = new PassThrough()
-  const report = emptyReport({ organization: 'acme', trigger: 'schedule', startedAtMs: 0 })
-  const outcome = { report, error: undefined }
-  const run = { kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true } as const
   const held = open.map((each) => ({ ...each, runId: 12, held: 2138, startedAtMs: 0 }))
-  logRun(createLog({ level: 'info', stream: lines }), run, held)
+  logRun(createLog({ level: 'info', stream: lines }), aRunOfJob(), held)
 
   expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })

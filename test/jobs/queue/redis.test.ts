@@ -1,11 +1,10 @@
-import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBackend, probeQueue } from '../../../jobs/queue/backend.ts'
 import { checked } from '../../support/commands.ts'
 import { redisProgram, type RedisServer, startRedis } from '../../../bench/redis-server.ts'
 import { eventually } from '../../support/eventually.ts'
+import { aSilentProxy } from '../../support/fault-server.ts'
 import { aRedis, command, REFUSALS } from '../../support/worker-log.ts'
 
 const open = (address: string) => openBackend(address, { folder: tmpdir() }).then(({ close }) => close())
@@ -42,18 +41,9 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
 
   test('where its server became a replica, and its address leads to the new primary, a queue goes on there', async () => {
     const [before, now] = [await aRedis(), await aRedis()]
-    let primary = before
-    const follower = createServer((client) => {
-      const server = connect(Number(new URL(primary.url).port), '127.0.0.1').on('error', () => {})
-      client
-        .on('error', () => {})
-        .pipe(server)
-        .pipe(client)
-    }).listen(0, '127.0.0.1')
-    await once(follower, 'listening')
-    const { port } = Object(follower.address())
-    const { values, close } = await openBackend(`redis://127.0.0.1:${port}`, { folder: tmpdir() })
-    primary = now
+    const follower = await aSilentProxy(Number(new URL(before.url).port))
+    const { values, close } = await openBackend(`redis://127.0.0.1:${follower.port}`, { folder: tmpdir() })
+    follower.to = Number(new URL(now.url).port)
     await command(before, `REPLICAOF ${new URL(now.url).host.replace(':', ' ')}`)
 
     await eventually(
@@ -62,7 +52,6 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     )
     expect(await now.command('HGET', 'bull:customer-mirror-shared', 'a')).toBe('1')
     await close()
-    follower.close()
   })
 
   test('check creates nothing in a queue that nothing uses, and warns of a server that drops keys when it is full', async () => {
