@@ -44,8 +44,8 @@ export async function makeNight(mirror: Mirror, index: number, night: Night) {
     },
   }
   const now = () => START_MS + index * DAY_MS
-  const { report } = await mirrorOrganization(
+  const outcome = await mirrorOrganization(
     mirroring(watched, source, { resumeWithinMs: 2 * DAY_MS, ...told, now, signal: stop.signal }),
   )
-  return { known, recognized, report }
+  return { known, recognized, ...outcome }
 }

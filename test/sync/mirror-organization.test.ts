@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import type { Progress } from '../../src/sync/read-list.ts'
+import { makeNight } from '../support/alike-nights.ts'
 import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { listedSource, mirroring, pageOfList, sourceOf, storedNames } from '../support/listed-source.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
@@ -41,16 +42,15 @@ test.skipIf(sqliteAlone.unseenReplace)(
   'a run fails where customers were replaced by hand in the mirror, which do not count as absent, and the next one repairs them',
   async () => {
     const mirror = await aMirror()
-    const night = (list: SentRecord[], atMs: number) =>
-      mirrorOrganization(mirroring(mirror, listedSource(list), { scan: 'chain', now: () => START_MS + atMs }))
-    for (const atMs of [0, 1000]) await night(customers(1, 30), atMs)
+    const night = (n: number, list: SentRecord[]) => makeNight(mirror, n, { list, told: { scan: 'chain' } })
+    for (const n of [0, 1]) await night(n, customers(1, 30))
     const [columns] = rowsOf(mirror.file, `SELECT group_concat(name) AS names FROM pragma_table_info('customers')`)
     const kept = String(columns?.['names'])
     const edited = kept.replace('row_id', '1000').replace(',name', `,'Edited'`)
     tamper(mirror.file, `REPLACE INTO customers (${kept}) SELECT ${edited} FROM customers WHERE id = ?`, customerId(5))
 
-    const first = await night(customers(1, 29), 2000)
-    const second = await night(customers(1, 29), 3000)
+    const first = await night(2, customers(1, 29))
+    const second = await night(3, customers(1, 29))
 
     expect(first.report).toMatchObject({ error: { code: 'replaced' }, missing: 0, removed: 0 })
     expect(second.report).toMatchObject({ proof: 'proven', missing: 1, removed: 0, updated: 1 })

@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
-import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
+import { makeNight } from '../support/alike-nights.ts'
 import { lose } from '../support/backing-up.ts'
-import { customers, START_MS, DAY_MS } from '../support/builders.ts'
-import { listedSource, mirroring, readBy } from '../support/listed-source.ts'
+import { customers } from '../support/builders.ts'
 import { aMirror, aMirrorFile, tamper, valueOf } from '../support/mirror-file.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -74,22 +73,12 @@ function replaceLink(link: string): void {
 }
 
 /** A run over a list; `meddle` is called with the number of pages answered before each is handed over. */
-async function aRun(
-  mirror: Mirror,
-  night: number,
-  meddle: (answered: number) => unknown = () => {},
-  listed: readonly unknown[] = list,
-): Promise<Outcome> {
-  const whole = listedSource(listed)
-  let answered = 0
-  const source = readBy(whole, async (window, options) => {
-    const page = await whole.readPage(window, options)
-    answered += 1
-    await meddle(answered)
-    return page
-  })
-  const now = () => START_MS + night * DAY_MS
-  return mirrorOrganization(mirroring(mirror, source, { concurrency: 1, now }))
+function aRun(mirror: Mirror, night: number, meddle: (answered: number) => unknown = () => {}, listed = list) {
+  const handedOver = (answered: number) => {
+    meddle(answered + 1)
+    return listed
+  }
+  return makeNight(mirror, night, { list: handedOver, told: { concurrency: 1 } })
 }
 
 /** A mirror with nothing in it, that no program has open. */
