@@ -96,20 +96,6 @@ test('a quick run stops at its limit and says so; the next one goes on', async (
   expect(usual.requests).toBe(usualQuickLimit(LISTED.length, 100))
 })
 
-test.each([
-  ['half of the list', LISTED.slice(0, 500)],
-  ['the whole list', []],
-])('where %s is gone at once, no customer is marked, and the next run decides', async (_what, list) => {
-  const { mirror, quickly, night } = await aMirrored(LISTED)
-
-  const report = await quickly(list)
-
-  expect(report).toMatchObject({ status: 'partial', missing: 0, removed: 0 })
-  expect(report.held).toBeGreaterThanOrEqual(500)
-  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
-  expect(await night(LISTED)).toMatchObject({ proof: 'proven', missing: 0 })
-})
-
 test('where the last customer left and whole pages of new ones follow, a quick run says that it is open who left', async () => {
   const before = LISTED.toReversed()
   const { mirror, quickly } = await aMirrored(before)
