@@ -3,16 +3,16 @@ import { jsonLinesFormat } from '../../src/copies/format.ts'
 import { beginExport } from '../../src/copies/export-mirror.ts'
 import { openToRead } from '../../src/store/sqlite/open-to-read.ts'
 import { blocksIn, PAGES } from '../support/documents.ts'
-import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, fileAfter, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { night } from '../store/nights.ts'
+import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { aMirrorOfNights } from '../support/publishing.ts'
 
 const ONE = `WHERE organization = 'acme' AND id = '${customerId(1)}'`
 
 const SCAN = /SCAN (customers|changes)\b(?! USING (COVERING )?INDEX)/
 
 test('the views scan no table of customers, and pass over the quick runs between two nights', async () => {
-  const file = await aMirrorOfTwoNights()
+  const file = await aMirrorOfNights()
   const latest = `SELECT id FROM runs WHERE organization = 'acme' AND trusted_pages IS NULL ORDER BY id DESC LIMIT 30`
 
   for (const sql of [`customers_history ${ONE}`, 'freshness', 'customers_daily'])
@@ -25,7 +25,7 @@ test('the views scan no table of customers, and pass over the quick runs between
 })
 
 test('every documented query that names customers or changes is answered from an index', async () => {
-  const file = await aMirrorOfTwoNights()
+  const file = await aMirrorOfNights()
   const pages = PAGES.filter(({ name }) => ['README.md', 'docs/read/sql.md'].includes(name))
   const queries = pages.flatMap((page) => blocksIn(page, 'sql')).map(({ text }) => text.trim())
 
@@ -34,7 +34,7 @@ test('every documented query that names customers or changes is answered from an
 })
 
 test('an export of changes reads the customers that were written since, and no others', async () => {
-  const file = await aMirrorOfTwoNights()
+  const file = await aMirrorOfNights()
   const db = openToRead(file)
   onTestFinished(() => void db.close())
   const prepare = vi.spyOn(db, 'prepare')
@@ -66,11 +66,6 @@ test('the indexes of readers are made when a first run is complete, not before, 
   tamper(mirror.file, 'DROP INDEX customers_by_email')
   await mirrorPages(await aMirror(mirror.file), [customers(1, 5)], { organization: 'globex' })
   expect(indexesOf(mirror.file)).toEqual(ALL)
-})
-
-const aMirrorOfTwoNights = fileAfter(async (mirror) => {
-  await night(mirror, 0, customers(1, 30))
-  await night(mirror, 1, [aCustomer(1, { name: 'Ada' }), ...customers(2, 30)])
 })
 
 function planOf(file: string, sql: string): string {
