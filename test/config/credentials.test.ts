@@ -4,7 +4,7 @@ import { readCredentials, readPrivacy } from '../../src/config/credentials.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { SecretReference } from '../../src/config/values.ts'
 import { DEFAULT_PRESET, recipeOf, type SecretEncoding } from '../../src/signing/signing.ts'
-import { acme, aFolder, configOf, globex, linesOf, mistakesIn } from './configuration-folder.ts'
+import { acme, aFolder, configOf, globex, linesOf } from './configuration-folder.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
@@ -46,14 +46,6 @@ test('a key that no header can carry is refused', async () => {
   expect(await linesOf(readCredentials(anOrganization({ env: 'SECRET' })))).toEqual([
     'environment KEY (the API key of organization acme) has characters that cannot be sent in a header: copy the key again',
   ])
-})
-
-test('a literal works with a service on this machine and is refused elsewhere, unseen', async () => {
-  const literal = acme().replace('{ env: ACME_SECRET }', 'hunter2-made-up')
-  expect((await mistakesIn(literal)).join()).toMatch(/^customer-mirror.yaml:5:13 .*must not be written into this file/)
-  const [local] = (await configOf(literal.replace('https://acme.example.com', 'http://localhost:8080'))).organizations
-  stub({ ACME_API_KEY: 'k' })
-  expect(local && (await readCredentials(local)).secret).toBe('hunter2-made-up')
 })
 
 test.each(['', '/0', '?family=6&prefix=night'])('the address of a queue in Redis may end with "%s"', async (end) => {

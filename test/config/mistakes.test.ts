@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { acme, configOf, globex, mistakesIn } from './configuration-folder.ts'
+import { acme, globex, mistakesIn } from './configuration-folder.ts'
 
 /** The configuration with what is written, for each heading of mistakes.md. */
 const TEXTS: Readonly<Record<string, (written: string) => string>> = {
@@ -64,27 +63,9 @@ test('mistakes in a JSON file have a line and a column too', async () => {
   ])
 })
 
-test('two organizations may share an address with different keys', async () => {
-  const twin = globex().replace('globex.example.com', 'acme.example.com')
-  expect((await configOf(acme() + twin)).organizations.map(({ id }) => id)).toEqual(['acme', 'globex'])
-})
-
 test('organizations that share a limit must agree on it', async () => {
   const limit = (perMinute: number) => `rateLimit: { shared: all, requestsPerMinute: ${perMinute} }`
   expect(await mistakesIn(acme(limit(60)) + globex(limit(30)))).toEqual([
     'customer-mirror.yaml:11:16 organizations.1.rateLimit: shares a limit with organizations.0 but differs in requestsPerMinute: give both the same',
   ])
-})
-
-test('all settings of notify and heartbeat; the file of the secret is relative to the folder of the configuration', async () => {
-  const written = '{ url: "https://hooks.example.com/x?y=1", secret: { file: ./secret }, only: failures }'
-  const text = `heartbeat: { url: "http://127.0.0.1:9/ping" }\nnotify: ${written}\n${acme()}`
-  const { file, notify, heartbeat } = await configOf(text)
-
-  expect(notify).toEqual({
-    url: new URL('https://hooks.example.com/x?y=1'),
-    secret: { file: join(dirname(file), 'secret') },
-    only: 'failures',
-  })
-  expect(heartbeat).toEqual({ url: new URL('http://127.0.0.1:9/ping') })
 })
