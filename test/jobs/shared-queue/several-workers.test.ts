@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Queues } from '../../../jobs/queue/queues.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { LEASE_MS } from '../../../src/store/refusals.ts'
-import { dice } from '../../support/dice.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
@@ -82,40 +80,4 @@ test('a pause that the service asked of one worker holds in the other, under the
 
   expect(paused.report).toMatchObject({ status: 'waiting', throttled: 0, error: { code: 'rate-limited' } })
   expect(valueOf(place.mirror, "SELECT status FROM runs WHERE organization = 'initech'")).toBe('complete')
-})
-
-/** One of these is refused by the service, so that its run fails for good. */
-const ORGANIZATIONS = inject('isDeep') ? 28 : 12
-const WORKERS = 3
-const ENDED = `SELECT DISTINCT organization FROM runs WHERE status IN ('complete', 'failed')`
-
-test.each(inject('isDeep') ? [1, 2, 3, 4] : [1])('workers started together run each once (seed %i)', async (seed) => {
-  const random = dice(seed)
-  // A worker that starts after a run has failed retries it: no answer comes before the last worker starts.
-  const gate = aGate()
-  const customers = Array.from({ length: ORGANIZATIONS }, () => 30)
-  const sandbox = await aSandbox({ customers, intercept: gate.intercept })
-  const [refused, ...listed] = organizationsOf(sandbox)
-  const organizations = [...listed, { ...refused!, secret: 'another' }]
-  const place = aJobsWorkplace(organizations)
-  const { queues } = await someQueues(place.queue, place.mirror)
-
-  const workers = await Promise.all(
-    Array.from({ length: WORKERS }, async () => {
-      await sleep(random.below(80))
-      return startWorker(place, { timings: { catchUpMs: 600_000 } })
-    }),
-  )
-  gate.open()
-  for (const { id } of organizations) {
-    await queues.request('sync', id, 'schedule', { dueMs: 1 })
-    await sleep(random.below(10))
-  }
-  for (const worker of workers) await worker.said(message('worker started'))
-  await expect.poll(() => rowsOf(place.mirror, ENDED)).toHaveLength(ORGANIZATIONS)
-  await expect.poll(() => queues.sync.getJobCountByTypes('active', 'waiting')).toBe(0)
-
-  const twice = `SELECT organization, count(*) AS runs, group_concat("trigger" || ' ' || status) AS how FROM runs
-    GROUP BY organization HAVING count(*) <> 1`
-  expect(rowsOf(place.mirror, twice)).toEqual([])
 })
