@@ -10,21 +10,6 @@ import { aMirrorOf } from './nights.ts'
 const LATER = { atMs: START_MS + MINUTE_MS }
 const LATER_TEXT = '2026-01-05 02:01:00.000'
 
-test('a customer is stored field by field as it was sent', async () => {
-  const mirror = await aMirror()
-
-  const { runId } = await mirrorPages(mirror, [[aCustomer(1, { phone: null, vip: true })]])
-
-  const at = '2026-01-05 02:00:00.000'
-  expect(rowsOf(mirror.file, 'SELECT * FROM customers')).toMatchObject([
-    {
-      ...{ ...aCustomer(1), organization: 'acme', phone: null, extra: '{"vip":true}' },
-      ...{ created_at_utc: '2024-01-02 03:04:05', first_seen_at: at, changed_at: at, updated_at: at },
-      ...{ missing_since: null, removed_at: null, last_run_id: runId, is_active: 1 },
-    },
-  ])
-})
-
 test('a change of any field is seen, stored and recorded with both values', async () => {
   const mirror = await aMirror()
   const fields = [...TEXT_FIELDS, 'vip']
