@@ -68,20 +68,6 @@ test.each<[written: string, read: object]>([
   expect((await configOf(acme(written))).organizations[0]).toMatchObject(read)
 })
 
-const SHARED = 'schedule: { cron: "0 2 * * *", timezone: Europe/Paris, quick: "*/15 * * * *" }\n'
-
-test.each([
-  ['the line of all organizations', SHARED, [], '*/15 * * * *'],
-  ['a line of its own', SHARED, ['schedule: { quick: "0 8-18 * * 1-5" }'], '0 8-18 * * 1-5'],
-  ['none, although the others have one', SHARED, ['schedule: { quick: never }'], undefined],
-  ['none without such a line', 'schedule: { cron: "0 2 * * *", timezone: UTC }\n', [], undefined],
-])('an organization has, for its quick runs, %s', async (_what, shared, own, quick) => {
-  const [organization] = (await configOf(shared + acme(...own))).organizations
-
-  expect(organization?.schedule).toMatchObject({ cron: '0 2 * * *', spreadMs: 0 })
-  expect(organization?.schedule?.quick).toBe(quick)
-})
-
 test('what is published: files relative to the folder of the configuration, or a bucket, with all settings', async () => {
   const read = async (publish: string) => configOf(`publish: ${publish}\n${acme()}`)
   const { file, publish } = await read('{ file: ./copies/readers.db }')
