@@ -185,12 +185,13 @@ export class ListedOrganization {
 
   /** That its list was not read to the end since then, where it and its service let a run do so. */
   unreadSince(db: Reader, sinceMs: number): string[] {
-    const { list, service } = this
-    const isMostlyOdd = list.listed.filter(({ odd }) => odd.at(-1)?.to === Infinity).length > list.listed.length / 2
-    if (isMostlyOdd || service.greatestTotal < Infinity) return []
+    if (this.service.greatestTotal < Infinity) return []
     const { freshness, runs } = readStored(db, this.id)
+    const last = runs.findLast(({ trusted_pages }) => trusted_pages === null)
     // The list may grow by as many pages as are read, or end before a page that was asked for: a run is not made again after that.
-    if (isForGood(runs.findLast(({ trusted_pages }) => trusted_pages === null)?.error_code ?? '')) return []
+    if (isForGood(last?.error_code ?? '')) return []
+    // It was read, and most of it was odd.
+    if (Number(last?.rejected) > Number(last?.received) / 2) return []
     const isRead = Date.parse(`${freshness?.read_as_of?.replace(' ', 'T')}Z`) >= sinceMs
     return isRead ? [] : [`was read last at ${freshness?.read_as_of} although its service was there`]
   }
