@@ -39,7 +39,7 @@ export function openPostgres(address: string, { answerMs, commandMs, prefix }: O
       return factoryIn(connection)
     },
     ask: async () => {
-      await inSession(settings, async () => {})
+      await inSession(settings, (client) => client.query(TRIED))
       return { dropsKeysBy: undefined }
     },
     close: () => pool.end(),
@@ -72,7 +72,7 @@ export class QueueClient extends Client {
 }
 
 /** Works in a session of its own. Throws where none answers in time, and where a pooler keeps no settings or has too few connections. */
-async function inSession(settings: ClientConfig, work: (client: QueueClient) => Promise<void>): Promise<void> {
+async function inSession(settings: ClientConfig, work: (client: QueueClient) => Promise<unknown>): Promise<void> {
   const client = new QueueClient(settings)
   try {
     await client.connect()
@@ -89,6 +89,7 @@ async function inSession(settings: ClientConfig, work: (client: QueueClient) => 
 
 /** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
 async function migrate(client: QueueClient): Promise<void> {
+  await client.query(TRIED)
   await client.query(SESSION)
   const bullmq = await import('bullmq')
   const version = await bullmq.assertSchemaCompatibility(client).catch((error: unknown) => {
@@ -98,6 +99,13 @@ async function migrate(client: QueueClient): Promise<void> {
   // Where nothing is to be done, they would ask for the rights with which the schema was made all the same.
   if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client)
 }
+
+/** Refuses what a worker cannot use, and changes nothing: no schema of that name is ever committed, so no two of these disagree. */
+const TRIED = `BEGIN; DO $$ BEGIN
+  IF current_setting('server_encoding') <> 'UTF8' THEN RAISE 'its database is in %, not in UTF8', current_setting('server_encoding');
+  ELSIF to_regclass('${SCHEMA}.meta') IS NULL THEN CREATE SCHEMA ${SCHEMA}_tried;
+  ELSE DELETE FROM ${SCHEMA}.meta WHERE false; END IF;
+END $$; ROLLBACK`
 
 /** Whatever the role or the database sets: BullMQ repeats no statement that a stricter isolation refused. Poolers refuse `options` for this. */
 const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation = 'read committed'`
