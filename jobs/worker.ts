@@ -117,6 +117,7 @@ function catchingUp({ queues, mirror, backend }: Stores, common: Common, pauses:
       const requested = await requestMissedRuns({ ...looking, occasion, nowMs, askedAtMs })
       if (requested.length > 0) log.info({ organizations: requested }, 'missed runs requested')
     } catch (error) {
+      if (describeError(error).code === 'replaced') return end(error)
       // The stop of the worker closes the queue under a look.
       if (!signal.aborted) log.warn({ reason: codeAndReason(error) }, 'missed runs could not be looked for')
     }

@@ -1,13 +1,13 @@
 import { existsSync, renameSync, symlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { postgresPrograms } from '../../bench/postgres-server.ts'
+import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { lose } from '../support/backing-up.ts'
 import { onThisMachine } from '../support/eventually.ts'
 import { aSilentProxy } from '../support/fault-server.ts'
 import { aGate } from '../support/gate.ts'
-import { aJobsWorkplace, aQueue, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { aJobsWorkplace, aQueue, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -84,6 +84,20 @@ test.skipIf(postgresPrograms() === undefined)('a worker stops in 8 s as the serv
 
   expect(code).toBe(143)
   expect(tookMs).toBeLessThan(onThisMachine(8000))
+})
+
+test.skipIf(postgresPrograms() === undefined)('a worker ends once the schema of its mirror was dropped', async () => {
+  const server = await startQuickPostgres()
+  onTestFinished(() => server.close())
+  const settings = { mirror: server.url, queue: aQueue(), schedule: FAR_AWAY }
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
+  const worker = startWorkerProcess(place, { timings: { catchUpMs: 300 } })
+  await worker.ran('acme')
+  await oneStatement(server.url, 'DROP SCHEMA customer_mirror CASCADE')
+
+  const ended = { error: { code: 'replaced' } }
+  expect(await worker.said(message('worker cannot go on, and ends'))).toMatchObject(ended)
+  expect(await worker.ended).toMatchObject({ code: 1, signal: null })
 })
 
 test.skipIf(isEmbedded)('a quick run that is asked for is counted apart, and a full one follows it', async () => {
