@@ -89,6 +89,7 @@ test('move and forget are refused to a user who may not see every row, be it the
   for (const asked of [move, forget])
     expectRefused(await run(place, ...asked), /row-level security policy for table .*\(SQLSTATE 42501\)/)
 
+  expect((await run(place, 'check')).stdout).toContain('row level security in force on customers')
   await altering('NO FORCE ROW LEVEL SECURITY')
   expect(await run(place, ...move)).toMatchObject({ code: 0, stdout: expect.stringContaining('300 customers') })
   expect(await run(place, ...forget)).toMatchObject(failing(2, 'no customer with this'))

@@ -6,7 +6,7 @@ import { CONNECTIONS } from './postgres-connections.ts'
 
 /** The classes of SQLSTATEs, and of what the system and the driver report, by `code: message`. The first that fits holds. */
 const CLASSES: readonly [pattern: RegExp, fault: Fault | 'replaced'][] = [
-  [/^(53100|58030|ENOSPC)/, 'full'],
+  [/^(53100|53400|58030|ENOSPC)/, 'full'],
   // A standby that the primary server has overtaken, and one that a server has become while a run wrote to it.
   [/^40001: .*conflict with recovery/, 'busy'],
   [/^25006: .* during recovery$/, 'gone'],

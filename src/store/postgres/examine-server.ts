@@ -88,6 +88,7 @@ function examineTables(session: ServerSession, schema: string): Promise<Examined
       ARRAY(
         SELECT kind || ' ' || added.name || ' on ' || held.name FROM held, LATERAL (
           SELECT 'trigger' AS kind, tgname AS name FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal
+          UNION ALL SELECT 'row level security', 'in force' WHERE row_security_active(held.oid)
           UNION ALL SELECT 'rule', rulename FROM pg_rewrite WHERE ev_class = held.oid
           UNION ALL SELECT 'constraint', conname FROM pg_constraint
             WHERE conrelid = held.oid AND contype IN ('c', 'u', 'x', 'f') OR confrelid = held.oid AND contype = 'f'

@@ -71,6 +71,7 @@ const ADDRESS = 'postgres://db.test/crm'
 test.each([
   ['53100', 'could not extend file "base/1/2": No space left on device', 'full'],
   ['57P01', 'terminating connection due to administrator command', 'gone'],
+  ['53400', 'temporary file size exceeds temp_file_limit (0kB)', 'full'],
   ['53300', 'sorry, too many clients already', 'gone', /If all its connections are taken, allow more: .*pool_size/],
   ['08P01', 'database "crm" is disabled', 'gone'],
   ['08P01', 'no such database: crm', 'denied'],
