@@ -185,7 +185,8 @@ async function onServer(address: string): Promise<Found> {
   }
   const opened = await ifThere(openMirrorToRead(address))
   if (opened !== undefined) requireSound(shown, await closing(opened, (mirror) => mirror.findDamage()))
-  const rights = '; this user does not own its tables, and only their owner can finish forget (VACUUM)'
+  const rights =
+    '; this user does not own its tables, and only their owner can finish forget (VACUUM), or drop an index for a long text'
   const sound = `schema ${schema} version ${version ?? '?'}, sound and writable${examined.may_vacuum ? '' : rights}`
   const state = opened === undefined ? `the schema ${schema} will be made by the first sync` : sound
   const way = `${isEncrypted ? 'TLS' : 'no TLS'}${isPooled ? ', through a pooler' : ''}`
