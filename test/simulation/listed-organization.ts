@@ -124,9 +124,10 @@ export class ListedOrganization {
       const night = this.#nightSince(startTick, from)
       this.#nights.set(report.runId, night)
       if (report.status === 'complete') this.#unreported = undefined
-      // A sample of searches may miss those who are hidden.
+      // A sample of searches may miss those who are hidden, and any search those who chose such fields.
       const mayBeMissed = !this.#isStill || service.answers > MOST_REQUESTS
-      const isHidden = from?.hides === true || (service.hidden.size > 0 && mayBeMissed)
+      const isMissed = [...service.hidden].some((person) => mayBeMissed || list.chosenBy(person) !== undefined)
+      const isHidden = from?.hides === true || isMissed
       const watched = { ...run, ...night, isHidden }
       found.push(...untruthsOf(watched), ...untrueAfterQuickRuns(watched, resumed))
     }

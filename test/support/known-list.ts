@@ -176,20 +176,21 @@ export class KnownList {
     return {
       id: person.n % 17 === 0 ? person.id.toUpperCase() : person.id,
       name: person.versions.at(-1)?.name ?? '',
-      username: this.#chosenBy(person) ?? `user-${seed}-${person.n}`,
-      email: isOdd ? ['odd'] : (this.#chosenBy(person) ?? `c${person.n}@s${seed}.example`),
+      username: this.chosenBy(person) ?? `user-${seed}-${person.n}`,
+      email: isOdd ? ['odd'] : (this.chosenBy(person) ?? `c${person.n}@s${seed}.example`),
       phone: null,
       created_at: person.createdAt,
     }
   }
 
-  #chosenBy({ n }: Person): string | undefined {
+  /** What this person chose for all fields, if that is what many have, or what hardly a search finds. */
+  chosenBy({ n }: Person): string | undefined {
     return this.#options.isHostile && n % 3 === 0 ? CHOSEN[n % CHOSEN.length] : undefined
   }
 
   #nameOf(person: Person): string {
     const { sort, n, versions } = person
-    return this.#chosenBy(person) ?? `${sort.toFixed(9)} of ${n}, edition ${versions.length + 1}`
+    return this.chosenBy(person) ?? `${sort.toFixed(9)} of ${n}, edition ${versions.length + 1}`
   }
 
   /** Inserts a customer in order, and returns the place. */
