@@ -89,6 +89,8 @@ test('a service that fails is tried again, one that refuses is not', async () =>
   const runs = rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme' ORDER BY id`)
   expect(runs.map(({ status }) => status)).toEqual(['failed', 'failed', 'complete'])
   expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'globex'`)).toBe(1)
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect(await queues.stateOf('sync', 'globex')).toBeUndefined()
 })
 
 test.each([1, 4])('as many organizations are mirrored at once as jobs.concurrency says: %i', async (concurrency) => {
