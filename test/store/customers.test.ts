@@ -10,13 +10,18 @@ import { aMirrorOf } from './nights.ts'
 const LATER = { atMs: START_MS + MINUTE_MS }
 const LATER_TEXT = '2026-01-05 02:01:00.000'
 
-test('a change of any field is seen, stored and recorded with both values', async () => {
+test('a change of any field is seen, stored, dated and recorded with both values', async () => {
   const mirror = await aMirror()
   const fields = [...TEXT_FIELDS, 'vip']
   const page = (value: string) => fields.map((field, at) => aCustomer(at + 1, { [field]: value }))
+  const dates = () => rowsOf(mirror.file, 'SELECT DISTINCT first_seen_at, changed_at, updated_at FROM customers')
   await mirrorPages(mirror, [page('before')])
+  const first = '2026-01-05 02:00:00.000'
+  expect(dates()).toEqual([{ first_seen_at: first, changed_at: first, updated_at: first }])
 
   await mirrorPages(mirror, [page('after')], LATER)
+
+  expect(dates()).toEqual([{ first_seen_at: first, changed_at: LATER_TEXT, updated_at: LATER_TEXT }])
 
   const changes = rowsOf(mirror.file, 'SELECT * FROM changes ORDER BY id')
   for (const [at, field] of fields.entries()) {
