@@ -81,7 +81,7 @@ export async function requestRuns(config: QueueConfig, organizations: readonly s
 async function request({ queues, backend }: OpenedQueue, organization: string, kind: RunKind, nowMs: number) {
   const { isPartial } = KINDS[kind]
   if (isPartial && (await queues.stateOf('sync', organization)) !== undefined) return { state: 'full-run' }
-  const state = await queues.request(kind, organization, 'manual')
+  const state = await queues.request(kind, organization, 'manual', { nowMs })
   // What was cancelled before is wanted again.
   if (state === 'added' && !isPartial) await cancellations.delete(backend.values, organization)
   return state === 'delayed' ? hasten(queues, kind, organization, nowMs) : { state }

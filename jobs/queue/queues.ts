@@ -20,8 +20,8 @@ type Payload = z.output<typeof payload>
 
 export type RunJob = Job<Payload, void, Trigger>
 
-/** The due time that a run is for, and when it was decided that it is needed, if that was not now. */
-type Asked = { dueMs?: number; askedAtMs?: number }
+/** The due time that a run is for, the time now, and when it was decided that it is needed, if that was not now. */
+type Asked = { dueMs?: number; nowMs?: number; askedAtMs?: number }
 
 export type Queues = ReturnType<typeof openQueues>
 
@@ -35,7 +35,7 @@ export function openQueues(backend: Backend) {
 
   /** Adds a job (`added`), or finds the one that the organization has, in its state. The job of a due time has its name, also after it has ended. */
   async function request(kind: RunKind, organization: string, trigger: Trigger, asked: Asked = {}): Promise<string> {
-    const { askedAtMs, dueMs } = asked
+    const { askedAtMs, dueMs, nowMs = Infinity } = asked
     const queue = runs[kind]
     const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
     const named = { ...KINDS[kind].job, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
@@ -45,7 +45,7 @@ export function openQueues(backend: Backend) {
     if (id === undefined) return 'unknown'
     const state = (await queue.getJobState(id)) ?? 'unknown'
     const delayed = state === 'delayed' ? await queue.getJob(id) : undefined
-    if (delayed !== undefined && isFarAhead(delayed.processedOn ?? 0, Date.now())) {
+    if (delayed !== undefined && isFarAhead(delayed.processedOn ?? 0, nowMs)) {
       // A clock that was ahead then, and was set back since, named the end of its wait. Another worker may have started it in this moment.
       await succeeds(delayed.promote())
       return 'waiting'

@@ -25,7 +25,7 @@ export function dueTimesLook({ config, queues, now }: Watching): () => Promise<v
         if (line === undefined) continue
         const dueMs = previousDueMs(id, line, nowMs)
         const isTooLate = nowMs - dueMs >= KINDS[kind].latestMs
-        if (dueMs > lookedMs && !isTooLate) await queues.request(kind, id, 'schedule', { dueMs })
+        if (dueMs > lookedMs && !isTooLate) await queues.request(kind, id, 'schedule', { dueMs, nowMs })
       }
     }
     lookedMs = nowMs
@@ -56,7 +56,7 @@ export async function requestMissedRuns(looking: {
     if (dueMs === undefined || pauseOf(pauses, id, nowMs) !== undefined || (cancelled.get(id)?.untilMs ?? -1) >= dueMs)
       continue
     if (!isMissed(lastRuns.get(id), { dueMs, nowMs, occasion })) continue
-    const state = await queues.request('sync', id, 'catch-up', { dueMs, askedAtMs })
+    const state = await queues.request('sync', id, 'catch-up', { dueMs, nowMs, askedAtMs })
     if (state === 'added') requested.push(id)
   }
   return requested
@@ -75,7 +75,7 @@ export function wasReadSince(sinceMs: number, lastRun: Known | undefined, nowMs:
 
 /**
  * Whether a run is to be made up for. One that failed for good or was cancelled is left until it is due again, or a person asks, unless a wrong
- * clock dated it. After an outage, while one waits, as its job may be lost, and without a secret, it is requested every hour.
+ * clock dated it. After an outage or a fault of the mirror, without a secret, and while one waits, whose job may be lost, it is requested every hour.
  */
 export function isMissed(
   lastRun: LastRun | undefined,

@@ -66,7 +66,7 @@ test.each([
   })
 
   expect(found).toEqual(requested.filter((id) => id === 'acme'))
-  expect(requests).toEqual(requested.map((id) => [id, 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }]))
+  expect(requests).toEqual(requested.map((id) => [id, 'catch-up', { dueMs: DUE_MS, nowMs: NOW_MS, askedAtMs: NOW_MS }]))
 })
 
 test.each([
