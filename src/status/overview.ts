@@ -1,7 +1,8 @@
 import type { Pause } from '../model/pause.ts'
 import type { Freshness, UncountedFreshness } from '../model/mirror.ts'
+import type { LatestRun } from '../model/report.ts'
 import type { Mirror } from '../store/mirror.ts'
-import { type Known, progressOf, standingOf, type Due, type Standing, type Wait } from './standing.ts'
+import { type Known, progressOf, standingOf, type Due, type Standing, type Underway, type Wait } from './standing.ts'
 
 export type OrganizationView = Known & { organization: string; standing: Standing }
 
@@ -65,7 +66,7 @@ export async function readPart(mirror: Readable, facts: OverviewFacts, { find, p
   const views = found.slice((shown - 1) * ON_A_PAGE, shown * ON_A_PAGE)
   const drawn = Map.groupBy(await mirror.listLatestRuns({ organizations: views.map(idOf), limit: DRAWN_RUNS }), idOf)
   const organizations = views.map((view) => {
-    const known = { ...view, runs: drawn.get(view.organization) ?? [] }
+    const known = { ...view, runs: asTheyStand(drawn.get(view.organization), view.underway) }
     return { ...known, standing: standingOf(known) }
   })
   const served: Served = { find, page: shown, pages, found: found.length }
@@ -90,10 +91,16 @@ async function readViews(mirror: Runs, listing: Promise<UncountedFreshness[]>, f
       held: heldOf.get(id) ?? [],
       underway: underwayOf.get(id),
       ...{ paused, wait },
-      runs: runsOf.get(id) ?? [],
+      runs: asTheyStand(runsOf.get(id), underwayOf.get(id)),
     }
     return { organization: id, ...known, standing: standingOf(known) }
   })
+}
+
+/** The runs of an organization: what is recorded as running, and is not under way, was interrupted. */
+function asTheyStand(runs: readonly LatestRun[] = [], underway: Underway | undefined): LatestRun[] {
+  const isKilled = ({ status, runId }: LatestRun) => status === 'running' && runId !== underway?.runId
+  return runs.map((run) => (isKilled(run) ? { ...run, status: 'interrupted' } : run))
 }
 
 function idOf({ organization }: { organization: string }): string {
