@@ -39,7 +39,7 @@ export function openPostgres(address: string, { answerMs, commandMs, prefix }: O
       return factoryIn(connection)
     },
     ask: async () => {
-      await inSession(settings, (client) => client.query(TRIED))
+      await inSession(settings, (client) => client.query(TRY_RIGHTS))
       return { dropsKeysBy: undefined }
     },
     close: () => pool.end(),
@@ -89,7 +89,7 @@ async function inSession(settings: ClientConfig, work: (client: QueueClient) => 
 
 /** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
 async function migrate(client: QueueClient): Promise<void> {
-  await client.query(TRIED)
+  await client.query(TRY_RIGHTS)
   await client.query(SESSION)
   const bullmq = await import('bullmq')
   const version = await bullmq.assertSchemaCompatibility(client).catch((error: unknown) => {
@@ -100,8 +100,8 @@ async function migrate(client: QueueClient): Promise<void> {
   if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client)
 }
 
-/** Refuses what a worker cannot use, and changes nothing: no schema of that name is ever committed, so no two of these disagree. */
-const TRIED = `BEGIN; DO $$ BEGIN
+/** Refuses what a worker cannot use, and changes nothing: no schema of that name is ever committed, so two at once do not collide. */
+const TRY_RIGHTS = `BEGIN; DO $$ BEGIN
   IF current_setting('server_encoding') <> 'UTF8' THEN RAISE 'its database is in %, not in UTF8', current_setting('server_encoding');
   ELSIF to_regclass('${SCHEMA}.meta') IS NULL THEN CREATE SCHEMA ${SCHEMA}_tried;
   ELSE DELETE FROM ${SCHEMA}.meta WHERE false; END IF;

@@ -11,7 +11,8 @@ export type Seen = { fault: Fault; said: string }
 const SENTENCES: Readonly<Record<Fault, { file: string } & Partial<Record<Where, string>>>> = {
   full: {
     file: 'Free some space on that disk, and in the folder for temporary files (TMPDIR), or check the disk; then try again.',
-    postgres: 'Nothing of this step was kept; free some space there, or check its disk, then try again.',
+    postgres:
+      'Nothing of this step was kept; free some space there, raise the limit that it names, or check its disk, then try again.',
     bucket: 'Free some space there, or raise its quota, then try again.',
   },
   busy: {

@@ -153,7 +153,7 @@ export function hasChangedCustomers({ inserted, updated, missing, returned }: Re
   return inserted + updated + missing + returned > 0
 }
 
-/** A run that is recorded as running, as it stands: one of those that were `killed` was interrupted. */
+/** The run as it stands: one of the `killed`, though recorded as running, was interrupted. */
 export function asItStands<Stored extends Report>(run: Stored, killed: readonly number[]): Stored {
   return killed.includes(run.runId ?? 0) ? { ...run, status: 'interrupted', reasons: ['interrupted'] } : run
 }

@@ -39,7 +39,7 @@ export type ServedMirror = ReturnType<typeof serveMirror>
 
 /**
  * The active customers of a mirror or of a published copy, as pages: by creation time and id, each page from one state. It is opened when it is first
- * asked for, and again once its file was replaced. Requests share one state for `snapshotMs`: for a second, they would keep `forget` from its end.
+ * asked for, and again once its file was replaced. Requests share one state for `snapshotMs`: `forget` waits a second for readers.
  */
 export function serveMirror(place: string, snapshotMs = 500) {
   let store: { opened: Store; file: string } | undefined

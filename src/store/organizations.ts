@@ -55,7 +55,6 @@ async function renameOrganization(session: Session, { from, to }: Names, clocks:
         `let the mirror forget ${to} first: 'customer-mirror organizations forget ${to}'.`,
     )
   await forgetWindows(session, to)
-  await deleteRows(session, ['leases'], from)
   const others = ORGANIZATION_TABLES.filter((table) => table !== 'runs')
   await deleteRows(session, others, to)
   const renamed: Partial<Record<string, number>> = {}
@@ -81,7 +80,7 @@ async function retireOrganization(session: Session, organization: string, clocks
   }
   await session.run(sql`INSERT INTO retired_organizations (organization, retired_at) VALUES (${organization}, ${now})`)
   await closeAbandoned(session, organization, clocks.nowMs)
-  await deleteRows(session, ['leases', 'held_rows', 'absences'], organization)
+  await deleteRows(session, ['held_rows', 'absences'], organization)
   await session.run(
     sql`UPDATE rejects SET resolved_at = ${now} WHERE organization = ${organization} AND resolved_at IS NULL`,
   )

@@ -195,7 +195,7 @@ class Decision {
   /** The customer with the stored values of fields that came empty: whether they are, is decided when the run has seen every customer. */
   #keepEmptied({ rowId, customer: before }: Known, received: Customer): Customer {
     const isFirst = !this.#run.receivedSince.has(rowId) && !this.saved.seen.has(rowId)
-    // A record that comes once more, as it came first, is no other one.
+    // The same record received again must compare equal.
     const isEmptied = (field: TextField) => [this.#run, this.saved].some((by) => by.emptied.get(field)?.has(rowId))
     const isKept = (field: TextField) =>
       before[field] !== null && received[field] === null && (isFirst || isEmptied(field))
