@@ -262,7 +262,8 @@ class World {
   /** A worker ends when its mirror is replaced: a run of it must not seem to have ended well, and the next one goes by what the backup has. */
   async #goOnWithBackup(program: Program, { id }: ListedOrganization, run: Ended['run']): Promise<Program> {
     const status = run?.outcome.report.status
-    if (status !== 'failed') this.#tell(id, [`the mirror was replaced during a run, which ended as ${status}`])
+    if (status !== 'failed' && status !== 'waiting')
+      this.#tell(id, [`the mirror was replaced during a run, which ended as ${status}`])
     await program.close()
     const lastRun = this.#reading((db) => Number(db.value('SELECT max(id) FROM runs')))
     for (const runId of this.#reported.keys()) if (runId > lastRun) this.#reported.delete(runId)
