@@ -11,7 +11,7 @@ import { HOUR_MS } from './builders.ts'
 export class PlayedTime {
   trueMs: number
   readonly #dice: Dice
-  #aheadMs = 0
+  #wallAheadMs = 0
 
   constructor(startMs: number, dice: Dice) {
     this.trueMs = startMs
@@ -19,7 +19,7 @@ export class PlayedTime {
   }
 
   get clocks(): Pick<SourceOptions, 'now' | 'monotonicMs' | 'random'> {
-    const now = () => this.trueMs + this.#aheadMs
+    const now = () => this.trueMs + this.#wallAheadMs
     return { now, monotonicMs: () => this.trueMs, random: () => this.#dice.next() }
   }
 
@@ -27,7 +27,7 @@ export class PlayedTime {
   pass({ isJumpy }: { isJumpy: boolean }): void {
     const dice = this.#dice
     this.trueMs += dice.chance(0.02) ? dice.below(20_000) : 10 + dice.below(300)
-    if (isJumpy && dice.chance(0.05)) this.#aheadMs += (dice.below(13) - 6) * HOUR_MS
+    if (isJumpy && dice.chance(0.05)) this.#wallAheadMs += (dice.below(13) - 6) * HOUR_MS
   }
 
   openSource({ concurrency, connections }: { concurrency: number; connections: SourceOptions['connections'] }): Source {
@@ -54,7 +54,7 @@ export class PlayedTime {
   }
 
   setRight(): void {
-    this.#aheadMs = 0
+    this.#wallAheadMs = 0
   }
 }
 

@@ -14,14 +14,19 @@ import { temporaryFolder } from '../../support/temp-folder.ts'
 const ORGANIZATIONS = Array.from({ length: 12 }, (_, at) => `organization-${at}`)
 
 const MODE = /transaction mode.*pool_mode = session/
+const SIZE = /pooler there has fewer than 4 connections.*default_pool_size = 10/
+
 const STRANGER = 'CREATE ROLE stranger LOGIN'
 const READ_ONLY = 'ALTER DATABASE read_only SET default_transaction_read_only = on'
 const LATIN = `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`
-const SIZE = /pooler there has fewer than 4 connections.*default_pool_size = 10/
 
 describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () => {
   let server: PostgresServer
-  beforeAll(async () => (server = await startQuickPostgres()))
+  beforeAll(async () => {
+    server = await startQuickPostgres()
+    for (const made of [STRANGER, 'CREATE DATABASE empty', 'CREATE DATABASE read_only', READ_ONLY, LATIN])
+      await oneStatement(server.url, made)
+  })
   afterAll(() => server.close())
 
   test('is used through a pooler in session mode', async () => {
@@ -75,8 +80,6 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     ['a database in another encoding', { pathname: '/latin' }, 'its database is in LATIN1, not in UTF8'],
   ])('is refused with %s, by check too', async (_what, change, said) => {
     await opened(server.url)
-    for (const made of [STRANGER, 'CREATE DATABASE empty', 'CREATE DATABASE read_only', READ_ONLY, LATIN])
-      await oneStatement(server.url, made).catch(() => {})
     const address = Object.assign(new URL(server.url), change).href
 
     for (const use of [probeQueue, opened]) await expect(use(address)).rejects.toThrow(said)
