@@ -62,6 +62,12 @@ test.each<[what: string, saves: readonly (readonly unknown[])[][], counts: objec
   ['a lost value in one save', [[[EMPTIED, EMPTIED]]], { unchanged: 1, duplicates: 1 }, {}],
   ['a lost value in two saves', [[[EMPTIED]], [[EMPTIED]]], { unchanged: 1, duplicates: 1 }, {}],
   ['one in two versions', [[[RENAMED, aCustomer(1)]]], { updated: 1, duplicates: 1 }, { conflicting_duplicate: 1 }],
+  [
+    'one without a value first',
+    [[[EMPTIED], [aCustomer(1)]]],
+    { unchanged: 1, duplicates: 1 },
+    { conflicting_duplicate: 1 },
+  ],
   ['two records without an id', [[[{ name: 'A' }], [{ name: 'B' }]]], { rejected: 2 }, {}],
   ['a removed customer', [[[aCustomer(3), aCustomer(3)]]], { updated: 1, returned: 1, duplicates: 1 }, {}],
 ])('a record that comes more than once counts once, and the first is kept: %s', async (_, saves, counts, warnings) => {

@@ -157,7 +157,7 @@ class Decision {
         counts.unchanged += 1
       } else {
         counts.duplicates += 1
-        if (!written.has(rowId) && !this.saved.written.has(rowId)) continue
+        if (!written.has(rowId) && !this.saved.written.has(rowId) && !this.#isEmptied(rowId)) continue
         warn(warnings, 'conflicting_duplicate')
         this.edited.add(rowId)
       }
@@ -192,13 +192,16 @@ class Decision {
     return rowId
   }
 
+  #isEmptied(rowId: number, fields: readonly TextField[] = TEXT_FIELDS): boolean {
+    return [this.#run, this.saved].some(({ emptied }) => fields.some((field) => emptied.get(field)?.has(rowId)))
+  }
+
   /** The customer with the stored values of fields that came empty: whether they are, is decided when the run has seen every customer. */
   #keepEmptied({ rowId, customer: before }: Known, received: Customer): Customer {
     const isFirst = !this.#run.receivedSince.has(rowId) && !this.saved.seen.has(rowId)
     // The same record received again must compare equal.
-    const isEmptied = (field: TextField) => [this.#run, this.saved].some((by) => by.emptied.get(field)?.has(rowId))
     const isKept = (field: TextField) =>
-      before[field] !== null && received[field] === null && (isFirst || isEmptied(field))
+      before[field] !== null && received[field] === null && (isFirst || this.#isEmptied(rowId, [field]))
     const emptied = TEXT_FIELDS.filter(isKept)
     if (emptied.length === 0) return received
     const kept = { ...received }
@@ -227,7 +230,7 @@ class Decision {
     const isAsStored = differing.length === 0 && !isMissing && !isRemoved
     if (!isFirst || (isAsStored && this.#run.seen.has(rowId))) {
       counts.duplicates += 1
-      if (differing.length === 0) return
+      if (differing.length === 0 && !(customer === received && this.#isEmptied(rowId))) return
       // The first record is stored, but the list may keep the other one: the next run compares the customer.
       warn(warnings, 'conflicting_duplicate')
       this.edited.add(rowId)
