@@ -72,6 +72,7 @@ async function runCommand(name: CommandName, task: Task, how: HowToRun): Promise
 async function writeConfiguration(folder: string, { origin, organizations, file, concurrency, scan }: Task) {
   const config = {
     mirror: file,
+    schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris' },
     defaults: { concurrency, scan },
     organizations: organizations.map((id) => ({ id, baseUrl: baseUrlOf(origin, id), ...CREDENTIALS })),
   }

@@ -57,6 +57,8 @@ const NIGHTLY = '"0 2 * * *" for every night at two'
 const QUICK = `"*/15 * * * *" for every quarter of an hour, or be ${NEVER}`
 
 function timezoneProblem(name: string): string | undefined {
+  // The first format takes 13 ms of a start. The list of zones takes one, but lacks their other names.
+  if (name === UTC || Intl.supportedValuesOf('timeZone').includes(name)) return undefined
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
     if (timeZone !== '' && /^[A-Za-z]/.test(name)) return undefined
@@ -70,15 +72,18 @@ function timezoneProblem(name: string): string | undefined {
 function cronProblem(text: string, example: string): string | undefined {
   if (text.trim().split(/\s+/).length !== 5) return `must have five fields, such as ${example}`
   try {
-    const isNever = parsedCron({ cron: text, timezone: 'UTC' }).nextRun(new Date(0)) === null
+    const isNever = parsedCron({ cron: text, timezone: UTC }).nextRun(new Date(0)) === null
     return isNever ? 'names no moment: there is no such day' : undefined
   } catch {
     return `has a bad field: write numbers, a range upwards such as 1-5, or * with a step such as */5, as in ${example}`
   }
 }
 
+const UTC = 'UTC'
+
 /** The moments of a cron line. Throws for a line with a mistake. */
 export function parsedCron({ cron: line, timezone: zone }: { cron: string; timezone: string }): Cron {
-  const options = { timezone: zone, mode: '5-part', sloppyRanges: true, fixedTimeRule: 'no-wildcard' } as const
+  const clock = zone === UTC ? { utcOffset: 0 } : { timezone: zone }
+  const options = { ...clock, mode: '5-part', sloppyRanges: true, fixedTimeRule: 'no-wildcard' } as const
   return new Cron(line.replaceAll('?', '*'), options)
 }
