@@ -26,7 +26,8 @@ export function forgetting(store: Store) {
      */
     eraseForgotten: (id: string) => eraseForgotten(store, id),
     /** Lets a forgotten customer come back with the next run. Throws like forgetCustomer. */
-    readmitCustomer: (asked: Forgetting) => store.write((session) => readmitCustomer(session, asked), {}, asked),
+    readmitCustomer: (asked: Forgetting) =>
+      store.write((session) => readmitCustomer(session, asked), { durably: true }, asked),
   }
 }
 

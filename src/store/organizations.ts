@@ -17,9 +17,9 @@ export function organizationsIn(store: Store) {
     /** The names of those of which the mirror holds anything, or bytes of deleted rows may be left in the file, in order. */
     list: () => store.read(listNames),
     rename: (names: Names, clocks: Clocks) =>
-      store.write((session) => renameOrganization(session, names, clocks), {}, names),
+      store.write((session) => renameOrganization(session, names, clocks), { durably: true }, names),
     retire: (organization: string, clocks: Clocks) =>
-      store.write((session) => retireOrganization(session, organization, clocks), {}, clocks),
+      store.write((session) => retireOrganization(session, organization, clocks), { durably: true }, clocks),
     contents: (organization: string) => store.read((session) => contentsOf(session, organization)),
     forget: (organization: string, clocks: Clocks) => forgetOrganization(store, organization, clocks),
   }

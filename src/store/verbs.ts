@@ -42,6 +42,9 @@ export type Own = {
   findDamage?: () => string[]
 }
 
+/** What a person decided and was told is not taken back by a loss of power. */
+const DECIDED: Writing = { durably: true }
+
 type SavePages = (run: Run, pages: readonly SortedPage[], nowMs: number, onWaiting?: () => void) => Promise<PagesSaved>
 
 /**
@@ -103,9 +106,9 @@ export function mirrorOn(store: Store, own: Own) {
     findRun: reading(findRun),
     listHeldRemovals: reading(listHeldRemovals),
     listHeldCustomers: reading(listHeldCustomers),
-    approveRemovals: writing(approveRemovals),
-    acceptShape: writing(acceptShape),
-    discardRemovals: writing(discardRemovals),
+    approveRemovals: writing(approveRemovals, DECIDED),
+    acceptShape: writing(acceptShape, DECIDED),
+    discardRemovals: writing(discardRemovals, DECIDED),
     ...forgetting(store),
     ...privacyVerbs(store),
     organizations: organizationsIn(store),

@@ -1,5 +1,6 @@
 import type { Organization } from '../../src/config/organization.ts'
 import { isForGood } from '../../src/errors/error-facts.ts'
+import { endedWell } from '../../src/model/report.ts'
 import { MOST_REQUESTS } from '../../src/sync/confirm-absences.ts'
 import type { RunKind } from '../../jobs/queue/port.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
@@ -8,12 +9,14 @@ import { atSecond, type Churn, KnownList, type Order } from '../support/known-li
 import type { Reader } from '../support/mirror-reader.ts'
 import { anOrganization } from '../support/mirrored-sandbox.ts'
 import type { FaultKind } from './plan.ts'
+import { Followers } from './followers.ts'
 import { RandomService, SEARCHES } from './service.ts'
 import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun, type Watched } from './untruths.ts'
 import { MINUTE_MS } from '../support/builders.ts'
 
 /** The API key, the secret and the privacy key of a world, which nothing may repeat. */
 export const SECRETS = ['a-key-of-the-world', 'a-secret-of-the-world', 'a privacy key of more than 32 characters']
+const [API_KEY = '', SECRET = '', KEY = ''] = SECRETS
 
 const ORDERS: readonly Order[] = [
   ...(['serial', 'created asc, id asc', 'created desc, id asc', 'id asc', 'name'] as const),
@@ -36,12 +39,15 @@ export class ListedOrganization {
   readonly id: string
   readonly list: KnownList
   readonly service: RandomService
-  readonly configured: Organization
+  readonly followers: Followers
+  configured: Organization
   churn: Churn = {}
   readonly #dice: Dice
   readonly #nights = new Map<number | undefined, Night>()
   /** What was read by runs whose report was lost, since the last one that came to its end. */
   #unreported: Night | undefined
+  /** Whether the next run that ends well may be the first one by its policy of privacy. */
+  #isPolicyNew = false
   /** The current second, for the creation of customers. */
   #second = 0
 
@@ -51,30 +57,38 @@ export class ListedOrganization {
     this.id = id
     const order = dice.pick(ORDERS)
     const dates = dice.chance(0.6) ? 'honest' : dice.pick(DATES)
-    const pageSize = dice.pick([5, 10, 10, 12, 20, 25, 40])
+    const chosen = someSettings(dice)
+    const { pageSize } = chosen
     const size = dice.below(pageSize * (dice.chance(0.2) ? 12 : 5))
     const createdAtOf = (n: number) => createdAt(dates, n, this.#second, dice)
     this.list = new KnownList(dice, { seed, order, size, isHostile: seed % 3 === 0, createdAtOf })
     this.service = new RandomService(this.list, dice)
+    this.followers = new Followers(id)
     this.service.beyondEnd = dice.pick(['empty', 'empty', 'empty', '404', 'clamp'])
     if (dice.chance(0.2)) this.service.cap = dice.pick([5, 10, 15, 30, 50])
     if (dice.chance(0.15)) this.service.greatestTotal = pageSize * (1 + dice.below(3))
     this.service.sendsDate = dice.chance(0.9)
     this.service.skewMs = dice.chance(0.7) ? 0 : (dice.below(1200) - 600) * 1000
     this.service.cacheSays = this.service.sendsDate ? dice.pick(['Age', 'Date', 'both']) : 'Age'
-    const [apiKey = '', secret = '', key = ''] = SECRETS
-    const hidden = { drop: ['phone'], hash: ['email'], key: { literal: key } }
     const settings = {
-      ...{ pageSize, concurrency: 1 + dice.below(6), requestTimeoutMs: MINUTE_MS },
+      ...{ ...chosen, concurrency: 1 + dice.below(6), requestTimeoutMs: MINUTE_MS },
       ...{ maxWaitMs: 15 * MINUTE_MS, maxRunMs: 120 * MINUTE_MS },
-      removals: { after: 1 + dice.below(2), maxShare: dice.pick([0.1, 1]) },
-      privacy: dice.chance(0.25) ? hidden : undefined,
       schedule: {
         ...{ cron: scheduled.nights, timezone: 'UTC', spreadMs: dice.pick([0, 20 * MINUTE_MS]) },
         ...(dice.chance(0.6) && { quick: scheduled.quick }),
       },
     }
-    this.configured = anOrganization({ id, baseUrl: `https://${id}.example/api/v1`, apiKey, secret }, settings)
+    this.configured = anOrganization(
+      { id, baseUrl: `https://${id}.example/api/v1`, apiKey: API_KEY, secret: SECRET },
+      settings,
+    )
+  }
+
+  /** A person writes other settings for it. */
+  configureAnew(): void {
+    this.configured = { ...this.configured, ...someSettings(this.#dice), scan: this.#dice.pick(SCANS) }
+    this.#isPolicyNew = true
+    this.followers.overlook(['address', 'email', 'phone'])
   }
 
   /** What the service and the list do in a run that begins now. */
@@ -114,7 +128,9 @@ export class ListedOrganization {
     const run = { outcome, list, before: before.stored, after, startTick, endTick }
     const found: string[] = []
     if (kind === 'quick') {
-      const kept = { kept: before.kept, keptNow: readKept(db, this.id) }
+      const keptNow = readKept(db, this.id)
+      // What was remembered of the list goes with the policy that it was hidden by.
+      const kept = { kept: this.#isPolicyNew ? { ...before.kept, kept: keptNow.kept } : before.kept, keptNow }
       const isHonest = service.mistakes === 0 && this.#isListed
       const isStatic = endTick === startTick + service.answers
       found.push(...untruthsOfQuickRun({ ...run, ...kept, isHonest, isStatic }))
@@ -137,10 +153,12 @@ export class ListedOrganization {
     })
     if (this.configured.removals.after > 1)
       found.push(...removedAtOnce.map(({ id }) => `${id} was removed in the first night without them`))
+    if (!endedWell(report)) return found
+    this.#isPolicyNew = false
     const hides = this.configured.privacy !== undefined
     if (hides && [...after.customers.values()].some(({ email }) => String(email).includes('@')))
       found.push('an e-mail address is stored as sent')
-    return found
+    return [...found, ...this.followers.untruths(db)]
   }
 
   get #isStill(): boolean {
@@ -168,6 +186,7 @@ export class ListedOrganization {
 
   /** Its mirror is that of a backup, whose last run was this one. */
   goBackTo(lastRun: number): void {
+    this.followers.beginAnew()
     for (const run of this.#nights.keys()) if ((run ?? Infinity) > lastRun) this.#nights.delete(run)
     this.#unreported = undefined
   }
@@ -211,6 +230,21 @@ export class ListedOrganization {
     const known = list.listed.filter(({ odd, isForgotten }) => !isForgotten && odd.length === 0)
     const lacking = known.filter(({ id }) => customers.get(id)?.removed_at !== null)
     return lacking.map(({ n }) => `${n} is listed and not in the mirror although nothing went wrong any more`)
+  }
+}
+
+const SCANS = ['chain', 'chain', 'chain', 'plain'] as const
+const POLICIES = [
+  ...[undefined, undefined, undefined],
+  ...[['email'], ['email', 'phone']].map((hash) => ({ drop: ['address'], hash, key: { literal: KEY } })),
+] satisfies Organization['privacy'][]
+
+/** What a person may choose otherwise from night to night. */
+function someSettings(dice: Dice) {
+  return {
+    pageSize: dice.pick([5, 10, 10, 12, 20, 25, 40]),
+    removals: { after: 1 + dice.below(2), maxShare: dice.pick([0.1, 1]) },
+    privacy: POLICIES[dice.below(POLICIES.length)],
   }
 }
 

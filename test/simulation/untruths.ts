@@ -145,7 +145,7 @@ function unreadBehindNothing({ outcome: { report }, list, isHonest, isStatic, af
 
 const EXPLAINED: ReadonlySet<string> = new Set([
   ...['cached-answer', 'short-page', 'total-mismatch', 'page-mismatch', 'repeated-page'],
-  ...['page-cap', 'hole', 'too-large', 'duplicate-id', 'offset-limit'],
+  ...['page-cap', 'hole', 'too-large', 'duplicate-id', 'offset-limit', 'plain-scan'],
 ])
 
 function untrueFailure({ outcome }: Watched): string[] {

@@ -79,7 +79,9 @@ class World {
     this.#queue = new PlayedQueue(clocks.now)
     this.#surroundings = {
       ...{ file, queue: this.#queue, clocks, isDead: () => this.disk.isDead },
-      config: { current: Object({ organizations: this.#organizations.map(({ configured }) => configured) }) },
+      config: Object.defineProperty(Object(), 'current', {
+        get: () => ({ organizations: this.#organizations.map(({ configured }) => configured) }),
+      }),
       wire: {
         connections: { dispatch: (asked, handler) => this.#wire?.dispatch(asked, handler) ?? false },
         sleep: this.#time.sleep,
@@ -271,21 +273,33 @@ class World {
     return this.#restart(program, undefined)
   }
 
-  /** What persons do between two runs: forget a customer, and discard removals that are held. */
+  /** What persons do between two runs, which no loss of power takes back; in calm nights nothing that a run would have to make up for. */
   async #decide({ mirror }: Program, isCalm: boolean): Promise<void> {
+    const dice = this.#dice
     const now = { nowMs: this.#time.clocks.now(), monotonicMs: this.#time.trueMs }
-    for (const { id, list } of this.#organizations) {
+    let isDecided = false
+    const decide = async (chance: number, decision: () => Promise<unknown>) => {
+      const done = dice.chance(chance) ? await decision().catch(() => undefined) : undefined
+      isDecided ||= done !== undefined
+      return done !== undefined
+    }
+    for (const { runId } of await mirror.listHeldRemovals())
+      if (!(await decide(0.3, () => mirror.discardRemovals(runId))) && !isCalm)
+        await decide(0.3, () => mirror.approveRemovals(runId, now.nowMs))
+    for (const organization of isCalm ? [] : this.#organizations) {
+      const { id, list } = organization
+      await decide(0.3, () => mirror.acceptShape(id, now.nowMs))
+      await decide(0.03, () => mirror.organizations.retire(id, now))
+      if (dice.chance(0.07)) organization.configureAnew()
       const person = list.listed[list.dice.below(list.listed.length)]
-      if (isCalm || person === undefined || !this.#dice.chance(0.15)) continue
-      const forgotten = await mirror.forgetCustomer({ organization: id, id: person.id, ...now }).catch(() => undefined)
-      if (forgotten === undefined) continue
+      if (person === undefined) continue
+      if (!(await decide(0.15, () => mirror.forgetCustomer({ organization: id, id: person.id, ...now })))) continue
       // A backup from before it would bring the customer back.
       this.#backUp()
       list.forget(person)
       this.#note(id, 'forgotten', undefined, { customer: person.n })
     }
-    for (const { runId } of await mirror.listHeldRemovals())
-      if (this.#dice.chance(0.3)) await mirror.discardRemovals(runId)
+    if (isDecided) this.#ask(({ followers }, db) => followers.untruths(db))
   }
 
   #remember({ outcome: { report } }: NonNullable<Ended['run']>): void {
