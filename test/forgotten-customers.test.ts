@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../src/store/mirror.ts'
 import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
-import { makeNight, type Night } from './support/alike-nights.ts'
+import { makeNight, type Night } from './support/listed-source.ts'
 import { aCustomer, customerId, customers, type SentRecord, START_MS, DAY_MS } from './support/builders.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
 import { someOf } from './support/seeds.ts'

@@ -6,7 +6,7 @@ import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirrorToExport } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
-import { failing, runCommand, runOnScreen } from '../support/run-command.ts'
+import { failing, runCommand, runOnScreen } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 

@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/service/sandbox.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { written } from '../support/commands.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
-import { failing } from '../support/run-command.ts'
+import { failing } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
 

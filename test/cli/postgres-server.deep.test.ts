@@ -10,8 +10,7 @@ import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { customerId } from '../support/builders.ts'
 import { opsFile } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { runCli } from '../support/run-cli.ts'
-import { failing } from '../support/run-command.ts'
+import { runCli, failing } from '../support/run-cli.ts'
 import { aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 /* What only a PostgreSQL of its own has: TLS, roles, partitions, its programs, and standbys. */

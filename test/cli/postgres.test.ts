@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failing } from '../support/run-command.ts'
+import { failing } from '../support/run-cli.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 import { move } from '../support/commands.ts'
 import { aSqliteMirror } from '../support/full-mirror.ts'

@@ -8,14 +8,13 @@ import { expect, test } from 'vitest'
 import { serveMirror } from '../../src/serve/served-mirror.ts'
 import { KEY, PEOPLE, PHONE, privacy } from '../support/commands.ts'
 import { hang } from '../support/fault-server.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate, aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { childProgram, LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { startWorker } from '../support/worker-log.ts'
-import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
 const WRITING = someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check'], { every: 6 })
 

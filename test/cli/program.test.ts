@@ -7,12 +7,10 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/command.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate, aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 import { rowsOf } from '../support/mirror-file.ts'
-import { LAUNCHER, runCli } from '../support/run-cli.ts'
-import { failing } from '../support/run-command.ts'
+import { LAUNCHER, runCli, failing } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const COMMANDS = [
   ...['init', 'check', 'conformance', 'sync', 'status', 'runs', 'runs show', 'rejects', 'report', 'forget'],

@@ -2,12 +2,11 @@ import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { expect, test } from 'vitest'
 import { pause } from '../../jobs/pauses.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate, aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { aMirrorOfFive } from '../support/mirror-file.ts'
-import { failing } from '../support/run-command.ts'
+import { failing } from '../support/run-cli.ts'
 import { startWorker } from '../support/worker-log.ts'
-import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
 

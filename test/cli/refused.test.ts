@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { type FaultServer, list } from '../support/fault-server.ts'
 import { dump, aMirrorOfFive, tamper } from '../support/mirror-file.ts'
-import { failing } from '../support/run-command.ts'
+import { failing } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 

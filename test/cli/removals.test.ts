@@ -5,7 +5,7 @@ import { fourNights, night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
 import { aPlayedFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { failing, runCommand } from '../support/run-command.ts'
+import { failing, runCommand } from '../support/run-cli.ts'
 import { anAwayOrganization, aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace

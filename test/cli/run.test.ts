@@ -5,11 +5,10 @@ import { putOff } from '../../jobs/queue/queues.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { HOUR_MS } from '../support/builders.ts'
 import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate, aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { failing } from '../support/run-command.ts'
+import { failing } from '../support/run-cli.ts'
 import { message, startWorker } from '../support/worker-log.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 test.skipIf(isEmbedded)('cancel ends a run after its page, and the next run alone continues it', async () => {
   const gate = aGate({ fromPage: 3 })

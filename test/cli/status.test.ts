@@ -14,7 +14,7 @@ import { faultServer, list, refusal } from '../support/fault-server.ts'
 import { REFUSED } from '../support/full-mirror.ts'
 import { PROMTOOL, metricsOf, promtool, readExposition } from '../support/metrics.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
-import { failing } from '../support/run-command.ts'
+import { failing } from '../support/run-cli.ts'
 import {
   type Workplace,
   anAwayWorkplace,

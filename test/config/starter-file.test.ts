@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { initCommand, schemaCommand } from '../../src/cli/init.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
-import { runCommand } from '../support/run-command.ts'
+import { runCommand } from '../support/run-cli.ts'
 import { acme, aFolder, configOf } from './configuration-folder.ts'
 
 async function starterFile(): Promise<string> {

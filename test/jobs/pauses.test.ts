@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { pause, readPauses, resume } from '../../jobs/pauses.ts'
 import { ALL, pauseOf } from '../../src/model/pause.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate, aSandbox, organizationsOf } from '../support/workplace.ts'
 import { isEmbedded, someQueues, aJobsWorkplace } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { message, readiness, startWorker } from '../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('a paused organization starts no run, and keeps no job; resumed, it is made up for once', async () => {
   const { place, inQueue } = await aPausedPlace()

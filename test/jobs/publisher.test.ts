@@ -7,9 +7,8 @@ import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { SOON, published } from '../support/publishing.ts'
-import { message, startWorker } from '../support/worker-log.ts'
+import { message, startWorker, aWorkerOf } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
-import { aWorkerOf } from './a-worker.ts'
 
 test('a worker publishes when all runs are over, tries again where it could not, and stops no run', async () => {
   const sandbox = await aSandbox({ customers: [50, 20, 3] })

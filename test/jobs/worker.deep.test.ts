@@ -6,14 +6,12 @@ import { VERSION } from '../../src/store/schema/schema.ts'
 import { lose } from '../support/backing-up.ts'
 import { onThisMachine } from '../support/eventually.ts'
 import { aSilentProxy } from '../support/fault-server.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate, aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 import { aJobsWorkplace, aQueue, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
 import { runCli } from '../support/run-cli.ts'
-import { expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-import { aWorkerOf } from './a-worker.ts'
+import { expectWhole, message, startWorker, startWorkerProcess, aWorkerOf } from '../support/worker-log.ts'
 
 test('waits between pages that were saved do not add up to maxWait', async () => {
   const options = { customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] }

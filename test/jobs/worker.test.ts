@@ -2,11 +2,10 @@ import { expect, test } from 'vitest'
 import { PROGRAM_VERSION } from '../../src/machine/version.ts'
 import type { SandboxOptions } from '../../src/service/sandbox.ts'
 import { stoppedWithinMs } from '../support/eventually.ts'
-import { aGate } from '../support/gate.ts'
+import { aGate } from '../support/workplace.ts'
 import { isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { message } from '../support/worker-log.ts'
-import { aWorkerOf } from './a-worker.ts'
+import { message, aWorkerOf } from '../support/worker-log.ts'
 
 test('a worker mirrors every organization that was never mirrored, stops when it is asked to, and keeps no secret and no customer in the queue or the log', async () => {
   const { sandbox, place, worker } = await aWorkerOf({ customers: [250, 40, 3] })

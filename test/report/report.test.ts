@@ -9,7 +9,7 @@ import { aCustomer, customers } from '../support/builders.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
-import { failing, runCommand } from '../support/run-command.ts'
+import { failing, runCommand } from '../support/run-cli.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
 const report = (mirror: string, ...args: string[]) => runCommand(reportCommand, ['--mirror', mirror, ...args])

@@ -11,7 +11,7 @@ import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { aSqliteMirror, publishedFrom } from '../support/full-mirror.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { runCommand } from '../support/run-command.ts'
+import { runCommand } from '../support/run-cli.ts'
 import { CLIENT_EXAMPLE } from '../support/documents.ts'
 import { aServe, send, SHOP } from './a-served-mirror.ts'
 

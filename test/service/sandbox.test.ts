@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox, writeConfig } from '../../src/service/sandb
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { ask } from './a-sandbox.ts'
 import { syncRuns } from '../support/json-page.ts'
-import { runCommand } from '../support/run-command.ts'
+import { runCommand } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox } from '../support/workplace.ts'
 

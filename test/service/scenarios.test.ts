@@ -5,7 +5,7 @@ import { sandboxCommand } from '../../src/cli/sandbox.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { type SandboxOptions, startSandbox } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
-import { runCommand } from '../support/run-command.ts'
+import { runCommand } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
 import { type Answer, ask, played } from './a-sandbox.ts'
 

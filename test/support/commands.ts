@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { moveCommand } from '../../src/cli/backup.ts'
 import { envelopeOf, json, type Reply } from './fault-server.ts'
-import { type Done, runCommand } from './run-command.ts'
+import { type Done, runCommand } from './run-cli.ts'
 import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 export async function checked(settings: Parameters<typeof aWorkplace>[1]) {

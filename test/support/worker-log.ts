@@ -6,12 +6,11 @@ import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 import { runWorker } from '../../jobs/worker.ts'
-import { aGate } from './gate.ts'
+import { aGate, aSandbox, organizationsOf, type Answering } from './workplace.ts'
 import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
 import { type RedisServer, startRedis } from '../../bench/redis-server.ts'
 import { childProgram, linesOf } from './run-cli.ts'
-import { aSandbox, organizationsOf } from './workplace.ts'
 
 const logLine = z.looseObject({
   msg: z.string(),
@@ -136,4 +135,13 @@ export async function command(redis: RedisServer, words: string): Promise<void> 
 export async function readiness({ said }: Pick<ReturnType<typeof startWorker>, 'said'>) {
   const { http } = await said((line) => line.http !== undefined)
   return z.record(z.string(), z.unknown()).parse(await (await fetch(`${http}/readyz`)).json())
+}
+
+type Settings = Parameters<typeof aJobsWorkplace>[1] & { each?: object; timings?: Partial<Timings> }
+
+/** A sandbox, a folder with a configuration for its organizations, each of them with the settings `each`, and their worker. */
+export async function aWorkerOf(options: Answering, { each = {}, timings = {}, ...settings }: Settings = {}) {
+  const sandbox = await aSandbox(options)
+  const place = aJobsWorkplace(organizationsOf(sandbox, each), settings)
+  return { sandbox, place, worker: startWorker(place, { timings }) }
 }

@@ -6,7 +6,7 @@ import { columnsOf, renderTable, sqlText, wrapLines } from '../../../src/cli/out
 import { SourceRefused } from '../../../src/errors/errors.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
-import { FakeScreen } from '../../support/run-command.ts'
+import { FakeScreen } from '../../support/run-cli.ts'
 
 const HEAD = ['organization', 'status', 'new', 'removed', 'proof']
 test('on any terminal, no line is wider than the terminal, in any script', () => {

@@ -5,8 +5,7 @@ import { COMMIT, PROGRAM_VERSION } from '../../../src/machine/version.ts'
 import { START_MS } from '../../support/builders.ts'
 import { NO_RUNS, aFreshness, aRunOfJob, dailyFactsOf, metricsOf, promtool } from '../../support/metrics.ts'
 import { tamper } from '../../support/mirror-file.ts'
-import { message } from '../../support/worker-log.ts'
-import { aWorkerOf } from '../a-worker.ts'
+import { message, aWorkerOf } from '../../support/worker-log.ts'
 
 test('a scrape of a thousand organizations that have run is below a megabyte', async () => {
   const ids = Array.from({ length: 1000 }, (_, number) => `organization-${String(number).padStart(4, '0')}`)

@@ -4,7 +4,7 @@ import { claimQueue } from '../../../jobs/queue/backend.ts'
 import { PROGRAM_VERSION } from '../../../src/machine/version.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { aWorkerOf } from '../a-worker.ts'
+import { aWorkerOf } from '../../support/worker-log.ts'
 
 test('a worker and run with another mirror end with 5 and name both, until the queue is released', async () => {
   const { place, worker } = await aWorkerOf({ customers: [30] })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { stoppedWithinMs } from '../../support/eventually.ts'
-import { aGate } from '../../support/gate.ts'
+import { aGate } from '../../support/workplace.ts'
 import { aPlaceOn, aRedis, message, startWorkerProcess } from '../../support/worker-log.ts'
 
 test('a Redis that is gone for good does not keep a worker from stopping', async () => {

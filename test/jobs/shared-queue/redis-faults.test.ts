@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest'
-import { aGate } from '../../support/gate.ts'
+import { aGate } from '../../support/workplace.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { aPlaceOn, aRedis, message, startWorker } from '../../support/worker-log.ts'

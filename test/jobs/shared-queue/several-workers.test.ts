@@ -3,12 +3,10 @@ import type { Queues } from '../../../jobs/queue/queues.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { LEASE_MS } from '../../../src/store/refusals.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aGate } from '../../support/gate.ts'
+import { aGate, aSandbox, organizationsOf } from '../../support/workplace.ts'
 import { aJobsWorkplace, anotherWorker, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { message, startWorker } from '../../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
-import { aWorkerOf } from '../a-worker.ts'
+import { message, startWorker, aWorkerOf } from '../../support/worker-log.ts'
 
 test('the job of a killed worker is taken over within 40 seconds, and a run whose machine is lost within 90', () => {
   // Its job is given to another worker when its lock has run out and that is noticed.

@@ -7,10 +7,9 @@ import { openMirror } from '../../../src/store/mirror.ts'
 import { openPool } from '../../../src/store/port/postgres-connections.ts'
 import { isLost } from '../../../src/store/port/postgres-errors.ts'
 import { listenHere } from '../../support/fault-server.ts'
-import { aGate } from '../../support/gate.ts'
+import { aGate, aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 
 /* What roles other than the owner of a mirror can do to it, on a server of their own. */
 
