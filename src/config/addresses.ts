@@ -60,7 +60,6 @@ export function queueOfEnvironment(environment: Environment): string | undefined
   return text
 }
 
-/** Whether the queue in use holds a password that stands in the configuration file. */
 export function isPasswordInFile(queue: string, environment: Environment): boolean {
   return queueOfEnvironment(environment) === undefined && (URL.parse(queue)?.password ?? '') !== ''
 }

@@ -233,7 +233,6 @@ export function parseBaseUrl(text: string): URL | { problem: string } {
   return url
 }
 
-/** The JSON Schema of the configuration file, for editors. */
 export function configJsonSchema() {
   return z.toJSONSchema(configFile, {
     io: 'input',

@@ -105,7 +105,6 @@ export const addHeaders: MiddlewareHandler = async (context, next) => {
 /** Browsers must not guess the type, nor show the answer in another page, and caches must not keep it. */
 const UNKEPT = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' }
 
-/** Whether a program does its work, and the problems if it does not. */
 export type Readiness = { ready: boolean; problems: string[] }
 
 /** `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready; ready without one. */

@@ -36,7 +36,6 @@ export type WarningKind = keyof typeof WARNING_MEANINGS
 export const WARNING_KINDS = Object.keys(WARNING_MEANINGS).filter(
   (kind): kind is WarningKind => kind in WARNING_MEANINGS,
 )
-/** How many records or fields showed each oddity. */
 export type Warnings = Partial<Record<WarningKind, number>>
 
 /** What shows where a record stands in the list. */

@@ -64,10 +64,8 @@ export type StoredRun = Report & { certificate: unknown }
 /** A stored reject, and the page on which a run saw it last. */
 export type StoredReject = Omit<Reject, 'key'> & { organization: string; runId: number; page: number; seenAtMs: number }
 
-/** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
 
-/** How a mirror is opened to write. */
 export type Opening = {
   /**
    * Ends the wait for a file that another program has locked, and that for an answer of a server some seconds later; meanwhile the event loop

@@ -35,7 +35,6 @@ export type SourceCounts = Record<'requests' | 'throttled' | 'waitedMs', number>
 /** What is kept no longer than the configuration says. */
 export type Prunable = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
 
-/** How many rows retention deleted after a run. */
 export type Pruned = Record<Prunable, number> & {
   /** Whether more is old enough, or old values are still in the WAL because a program reads the mirror: the next run continues. */
   isUnfinished: boolean
@@ -148,7 +147,6 @@ export function addsUp(counts: RecordCounts): boolean {
   return received === accounted && returned <= updated + rejected
 }
 
-/** Whether the run changed a customer in any way that a reader may see. */
 export function hasChangedCustomers({ inserted, updated, missing, returned }: Report): boolean {
   return inserted + updated + missing + returned > 0
 }

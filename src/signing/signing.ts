@@ -23,7 +23,6 @@ export const FORMS = {
   timestamp: ['s', 'ms', 'iso'],
 } as const
 
-/** Templates by the name people use for them in a configuration. */
 export const PRESETS = {
   'method-target-ts-body-lf': '{METHOD}\n{target}\n{ts}\n{body}',
   'method-path-ts-body-lf': '{METHOD}\n{path}\n{ts}\n{body}',

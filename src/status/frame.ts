@@ -176,7 +176,6 @@ export function facts(lines: readonly Line[], arranged: 'facts' | 'lines' = 'fac
   </dl>`
 }
 
-/** The colour of a run: by its end, and by its proof. */
 export function colourOf({ status, proof }: Pick<LatestRun, 'status' | 'proof'>) {
   if (status === 'failed') return 'bad'
   if (status === 'complete') return proof === 'proven' || proof === 'settled' ? 'good' : 'weak'

@@ -13,7 +13,6 @@ export async function findRun(session: Session, id: number) {
   return row && { ...storedReport(row), certificate: row.certificate }
 }
 
-/** The most rows to list, of all organizations or of one. */
 type Asked = { organization?: string | undefined; limit: number }
 
 /** The latest runs, newest first. */

@@ -97,7 +97,6 @@ function startRun(mirroring: Mirroring): Promise<Run> {
   })
 }
 
-/** Ends a run that did not read its list to the end. */
 async function endEarly(mirroring: Mirroring, run: Run, failure: unknown): Promise<Outcome> {
   const { organization, signal } = mirroring
   const error = signal.aborted && !isOurs(failure) ? stopOf(organization, signal) : failure

@@ -27,7 +27,6 @@ export type RunSettings = Pick<
   /** In place of the connections of the process, and of its timers. */
   wire?: Pick<SourceOptions, 'connections' | 'sleep'> | undefined
   onEvent?: ((event: SourceEvent) => void) | undefined
-  /** Called for every answer of the service. */
   onAnswer?: SourceOptions['onAnswer']
 }
 

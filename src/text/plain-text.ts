@@ -22,7 +22,6 @@ const PLAIN = /^[\x20-\x7e]*$/
 
 const SHORT: Readonly<Record<string, string>> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
 
-/** A character as JSON escapes it. */
 export function escaped(character: string): string {
   return character
     .split('')

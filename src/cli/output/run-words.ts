@@ -246,7 +246,6 @@ export function leftBehindText(all: readonly { organization: string; active: num
   return texts.join('')
 }
 
-/** What was published, a line for each copy, and the organizations that are in none. */
 export function publishedText({ copies, leftOut, parquet, bucket }: Published): string {
   return linesOf([
     ...copies.map(({ file, organizations }) => `Copy for readers: ${file} (${heldBy(organizations)})`),

@@ -126,7 +126,6 @@ const LONGEST_KEPT = 4000
 
 type Prepared<Row> = Database.Statement<unknown[], Row>
 
-/** A transaction that is under way on a connection. */
 export function sqliteSession(db: Connection): SqliteSession {
   let failure: { error: unknown } | undefined
   const answerTo = async <Row, Answer>(asked: Sql, ask: (on: Prepared<Row>, values: unknown[]) => Answer) => {

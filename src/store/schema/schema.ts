@@ -69,7 +69,6 @@ export function namesIn(schema: string): string[] {
   return Array.from(schema.matchAll(/^CREATE (?:TABLE|VIEW|TRIGGER) (\w+)/gm), ([, name = '']) => name)
 }
 
-/** A table with the columns of its key, and all of them with their types. */
 export type Table = { name: string; key: readonly string[]; columns: readonly { name: string; type: string }[] }
 
 function tablesIn(schema: string): Table[] {
