@@ -7,9 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../src/signing/signing.ts'
 import { type Block, blocksIn, commandsIn, isMarkedUnrun, PAGES, RUN_HERE } from './support/documents.ts'
 import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './support/jobs-workplace.ts'
-import { rowsOf } from './support/mirror-file.ts'
+import { rowsOf, temporaryFolder } from './support/mirror-file.ts'
 import { LAUNCHER, runCli, startCli } from './support/run-cli.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Written } from './support/workplace.ts'
 
 /** Without those that are run by tests of their own: test/handing-on. */

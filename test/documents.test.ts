@@ -7,8 +7,7 @@ import { readConfig } from '../src/config/read-config.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
 import { blocksIn, commandsIn, isMarkedUnrun, LINKED_PAGES, PAGES, RUN_HERE } from './support/documents.ts'
 import { DOCUMENTED_COMMANDS } from './support/json-page.ts'
-import { rowsOf } from './support/mirror-file.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
+import { rowsOf, temporaryFolder } from './support/mirror-file.ts'
 import { anAwayOrganization, aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')

@@ -8,7 +8,7 @@ import { LIBRARY_EXAMPLE } from './support/documents.ts'
 import { sqliteAlone } from './support/mirror-choice.ts'
 import { ROOT } from './support/package-checkout.ts'
 import { aPlan, publishAll } from './support/publishing.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
+import { temporaryFolder } from './support/mirror-file.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
 /** Acme over three nights: customer 1 gets another name, 2 leaves, 4 comes. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
 import { written } from './support/commands.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
+import { temporaryFolder } from './support/mirror-file.ts'
 
 test.each([
   ['where nothing can be made', () => '/proc/none/made', 'ENOENT'],

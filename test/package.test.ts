@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { TIMINGS } from '../jobs/timings.ts'
 import { launcherFiles, manifest, ROOT } from './support/package-checkout.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
+import { temporaryFolder } from './support/mirror-file.ts'
 import { startCli } from './support/run-cli.ts'
 
 const LAUNCHER = 'src/cli/customer-mirror.mjs'

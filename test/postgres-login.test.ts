@@ -7,7 +7,7 @@ import { passwordFor } from '../src/address/postgres-login.ts'
 import { openMirrorToRead } from '../src/store/mirror.ts'
 import { MirrorClient, openPool } from '../src/store/port/postgres-connections.ts'
 import { listenHere } from './support/fault-server.ts'
-import { temporaryFolder } from './support/temp-folder.ts'
+import { temporaryFolder } from './support/mirror-file.ts'
 
 const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { written } from '../support/commands.ts'
 import { aReceiver, bytes, faultServer, hang, html, list, refusal, type Reply } from '../support/fault-server.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 import { aSandbox, aWorkplace, organizationAt, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 /** What `check` ends with, and each finding: its mark, what it says, and the fix below it. */

@@ -6,9 +6,8 @@ import { aMirrorOf, night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
 import { CUSTOMERS } from '../support/full-mirror.ts'
-import { tamper, valueOf } from '../support/mirror-file.ts'
+import { tamper, valueOf, temporaryFolder } from '../support/mirror-file.ts'
 import { runInShell, startCli } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 

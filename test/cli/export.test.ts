@@ -5,9 +5,8 @@ import { exportCommand, summaryOf } from '../../src/cli/export.ts'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirrorToExport } from '../support/full-mirror.ts'
-import { aMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, tamper, valueOf, temporaryFolder } from '../support/mirror-file.ts'
 import { failing, runCommand, runOnScreen } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aWorkplace } from '../support/workplace.ts'
 
 let mirror: string

@@ -2,11 +2,10 @@ import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import type { Sandbox } from '../../src/service/sandbox.ts'
-import { rowsOf } from '../support/mirror-file.ts'
+import { rowsOf, temporaryFolder } from '../support/mirror-file.ts'
 import { written } from '../support/commands.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { failing } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace

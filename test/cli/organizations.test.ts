@@ -5,10 +5,9 @@ import { beforeEach, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { type Mirror } from '../../src/store/mirror.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
-import { mirrorPages, rowsOf, aPlayedFile } from '../support/mirror-file.ts'
+import { mirrorPages, rowsOf, aPlayedFile, temporaryFolder } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { failing } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aWorkplace, type Workplace } from '../support/workplace.ts'
 
 let workplace: Workplace

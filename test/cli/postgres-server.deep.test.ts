@@ -9,7 +9,7 @@ import { oneStatement, PLAIN_USER, startPostgres } from '../../bench/postgres-se
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { customerId } from '../support/builders.ts'
 import { opsFile } from '../support/metrics.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 import { runCli, failing } from '../support/run-cli.ts'
 import { aWorkplace, organizationsOf } from '../support/workplace.ts'
 

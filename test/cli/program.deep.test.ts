@@ -10,10 +10,9 @@ import { KEY, PEOPLE, PHONE, privacy } from '../support/commands.ts'
 import { hang } from '../support/fault-server.ts'
 import { aGate, aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { rowsOf, valueOf, temporaryFolder } from '../support/mirror-file.ts'
 import { childProgram, LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { startWorker } from '../support/worker-log.ts'
 
 const WRITING = someOf(['sync', 'status', 'runs --json', 'schema', '--help', 'check'], { every: 6 })

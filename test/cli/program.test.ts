@@ -8,9 +8,8 @@ import { EXIT_CODES } from '../../src/cli/command.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 import { COMMIT, PROGRAM_VERSION } from '../../src/machine/version.ts'
 import { aGate, aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-import { rowsOf } from '../support/mirror-file.ts'
+import { rowsOf, temporaryFolder } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli, failing } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 
 const COMMANDS = [
   ...['init', 'check', 'conformance', 'sync', 'status', 'runs', 'runs show', 'rejects', 'report', 'forget'],

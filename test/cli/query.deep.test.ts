@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { ENDLESS } from '../support/full-mirror.ts'
-import { aMirror, aMirrorOfFive } from '../support/mirror-file.ts'
+import { aMirror, aMirrorOfFive, temporaryFolder } from '../support/mirror-file.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('rows take no more memory the more there are', async () => {
   const { file } = await aMirror()

@@ -7,10 +7,9 @@ import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { aMirrorToExport, ENDLESS } from '../support/full-mirror.ts'
-import { aMirror, mirrorPages } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, temporaryFolder } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli, runInShell, startCli, failing, runCommand, runOnScreen } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, anAwayWorkplace, aWorkplace } from '../support/workplace.ts'
 
 let mirror: string

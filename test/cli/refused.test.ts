@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { type FaultServer, list } from '../support/fault-server.ts'
-import { dump, aMirrorOfFive, tamper } from '../support/mirror-file.ts'
+import { dump, aMirrorOfFive, tamper, temporaryFolder } from '../support/mirror-file.ts'
 import { failing } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
 /* Mistakes on the command line: each ends with 2 before anything is asked, written or made, and says what to do. */

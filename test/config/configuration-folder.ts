@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, readConfig } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 
 export async function aFolder(files: Record<string, string | Uint8Array> = {}): Promise<string> {
   const folder = temporaryFolder()

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { makePrivateCopy } from '../../src/copies/move.ts'
 import { lockPlace } from '../../src/copies/written-file.ts'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 
 /** Where temporary files go during the test, and a private copy that fails there: no server answers. */
 function makingIn(folder: string) {

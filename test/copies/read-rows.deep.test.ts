@@ -2,10 +2,9 @@ import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { aMirrorOfFive } from '../support/mirror-file.ts'
+import { aMirrorOfFive, temporaryFolder } from '../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 import { asPlainUser, type Ended, startCli } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** Options to run the program as a user who owns nothing; undefined where there is none who reaches the program. */
 const OTHER_USER = asPlainUser()

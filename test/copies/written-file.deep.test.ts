@@ -5,10 +5,9 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { customers } from '../support/builders.ts'
-import { aPlayedFile, mirrorPages, valueOf } from '../support/mirror-file.ts'
+import { aPlayedFile, mirrorPages, valueOf, temporaryFolder } from '../support/mirror-file.ts'
 import { type Ended, startCli } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { anAwayOrganization, aWorkplace, type Workplace } from '../support/workplace.ts'
 
 /*

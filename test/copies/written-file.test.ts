@@ -8,7 +8,7 @@ import { lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/writ
 import { makeFolder } from '../../src/machine/folders.ts'
 import { failOnDisk } from '../support/failing-disk.ts'
 import { childProgram } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 
 test('what killed writers left is removed by the next one that writes into the folder, whatever it was for', () => {
   const folder = temporaryFolder()

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { everyMetric, metricsIn, notThere, opsFile, promtool, PROMTOOL } from '../support/metrics.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 
 type Rule = { alert: string; expr: string; labels: object; annotations: object }
 const RULES: Rule[] = parse(opsFile('alerts.yml')).groups.flatMap(({ rules }: { rules: Rule[] }) => rules)

@@ -8,7 +8,7 @@ import { TIMINGS } from '../../jobs/timings.ts'
 import { loadCommands } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { opsFile } from '../support/metrics.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 
 const WORKER = objectsOf('kubernetes/worker.yaml')
 const deployment = WORKER['Deployment'].spec

@@ -8,7 +8,7 @@ import { aCustomer, customers } from '../support/builders.ts'
 import { withPython } from '../support/reader-machine.ts'
 import { startCli } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 
 /** A server of 231 customers, one of them with odd values, and a Python to run something against it. */
 async function served(python: string) {

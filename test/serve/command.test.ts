@@ -10,7 +10,7 @@ import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/signing/signi
 import { night } from '../store/nights.ts'
 import { customers } from '../support/builders.ts'
 import { aSqliteMirror, publishedFrom } from '../support/full-mirror.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-cli.ts'
 import { CLIENT_EXAMPLE } from '../support/documents.ts'
 import { aServe, send, SHOP } from './a-served-mirror.ts'

@@ -11,7 +11,7 @@ import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { ask } from './a-sandbox.ts'
 import { syncRuns } from '../support/json-page.ts'
 import { runCommand } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 import { aSandbox } from '../support/workplace.ts'
 
 test('the same seed gives the same keys, secrets and customers; another seed gives others', async () => {

@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { DEFAULT_PRESET, recipeOf, signature, stringToSign } from '../../src/signing/signing.ts'
 import { bytes, cut, envelopeOf, faultServer, hang, list, type Reply, tlsFaultServer } from '../support/fault-server.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { temporaryFolder } from '../support/mirror-file.ts'
 import { aSource, CREDENTIALS, FIRST, PATIENT, readFrom, rejection } from './a-source.ts'
 
 const BODY = JSON.stringify(envelopeOf(3, FIRST))

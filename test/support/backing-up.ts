@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type BackupPlan, makeBackup, restoreMirror, type RestorePlan } from '../../src/copies/backup.ts'
 import { START_MS } from './builders.ts'
 import { written } from './commands.ts'
-import { temporaryFolder } from './temp-folder.ts'
+import { temporaryFolder } from './mirror-file.ts'
 
 type Given = { nowMs: number; signal: AbortSignal }
 

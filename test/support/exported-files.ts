@@ -9,8 +9,7 @@ import { beginExport, type Selection } from '../../src/copies/export-mirror.ts'
 import type { Mirror } from '../../src/store/mirror.ts'
 import { aCustomer, customers, type SentRecord } from './builders.ts'
 import { blocksIn, PAGES } from './documents.ts'
-import { rowsOf } from './mirror-file.ts'
-import { temporaryFolder } from './temp-folder.ts'
+import { rowsOf, temporaryFolder } from './mirror-file.ts'
 
 /** The statements of docs/read/exports.md: what takes a copy, what applies changes to it, and what checks it. */
 const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/read/exports.md')

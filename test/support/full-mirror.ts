@@ -6,9 +6,8 @@ import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/list-memory.ts'
 import { night, scanEnding } from '../store/nights.ts'
 import { aCustomer, aPage, customers, MINUTE_MS, START_MS, DAY_MS, HOUR_MS } from './builders.ts'
-import { aMirror, aPlayedMirror, fileAfter, mirrorPages, tamper, valueOf } from './mirror-file.ts'
+import { aMirror, aPlayedMirror, fileAfter, mirrorPages, tamper, valueOf, temporaryFolder } from './mirror-file.ts'
 import { aPlan, publishAll } from './publishing.ts'
-import { temporaryFolder } from './temp-folder.ts'
 
 /** A mirror in a file, also where the tests run on PostgreSQL. It is closed when the test ends. */
 export async function aSqliteMirror(): Promise<Mirror> {

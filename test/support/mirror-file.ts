@@ -1,20 +1,33 @@
-import type { Ending } from '../../src/model/run.ts'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import type { Report } from '../../src/model/report.ts'
+import type { Ending } from '../../src/model/run.ts'
 import { anEnding, aPage, customers, START_MS } from './builders.ts'
 import { onPostgres } from './mirror-choice.ts'
 import { openReader, type Reader, type Row } from './mirror-reader.ts'
 import { aPostgresMirror } from './postgres/statement.ts'
 import { withPlayedLeases } from './postgres/played-leases.ts'
-import { temporaryFolder } from './temp-folder.ts'
 
 export type { Row } from './mirror-reader.ts'
 
 const PUBLIC_TABLES = ['runs', 'customers', 'changes', 'rejects', 'leases']
+
+/** One place for all, whatever environment a command line is run in meanwhile: a file can be renamed from one folder to another. */
+const PLACE = tmpdir()
+
+/** A private empty folder of the running test, removed when it ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(PLACE, 'customer-mirror-'))
+  onTestFinished(() => {
+    // A process that was just ended may still write there.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  })
+  return folder
+}
 
 /** The address of a mirror that does not exist yet: the path of a file, or a schema where the tests run on PostgreSQL. */
 export function aMirrorFile(): string {

@@ -7,8 +7,7 @@ import { recordedIn } from '../../src/copies/organizations.ts'
 import { publishCopies } from '../../src/copies/publish.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
-import { aPlayedMirror, fileAfter, tamper } from './mirror-file.ts'
-import { temporaryFolder } from './temp-folder.ts'
+import { aPlayedMirror, fileAfter, tamper, temporaryFolder } from './mirror-file.ts'
 import { message } from './worker-log.ts'
 
 /** A plan for a copy in a folder that does not exist yet. */

@@ -7,7 +7,7 @@ import { inject } from 'vitest'
 import { type Block, blocksIn, PAGES } from './documents.ts'
 import { publishedCopy } from './full-mirror.ts'
 import { LAUNCHER, type Running, startCli } from './run-cli.ts'
-import { temporaryFolder } from './temp-folder.ts'
+import { temporaryFolder } from './mirror-file.ts'
 
 const MARK = '@@value@@'
 

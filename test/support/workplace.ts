@@ -9,7 +9,7 @@ import { HEADERS } from '../../src/signing/signing.ts'
 import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import type { FaultServer } from './fault-server.ts'
 import { runCli } from './run-cli.ts'
-import { temporaryFolder } from './temp-folder.ts'
+import { temporaryFolder } from './mirror-file.ts'
 
 /** A user's folder: a configuration, and a mirror after the first sync; a command line runs there. */
 export type Workplace = ReturnType<typeof aWorkplace>

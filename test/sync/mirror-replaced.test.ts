@@ -6,8 +6,7 @@ import { openMirror, type Mirror } from '../../src/store/mirror.ts'
 import { makeNight } from '../support/listed-source.ts'
 import { lose } from '../support/backing-up.ts'
 import { customers } from '../support/builders.ts'
-import { aMirror, aMirrorFile, tamper, valueOf } from '../support/mirror-file.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { aMirror, aMirrorFile, tamper, valueOf, temporaryFolder } from '../support/mirror-file.ts'
 
 const list = customers(1, 60)
 

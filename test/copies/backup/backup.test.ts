@@ -6,9 +6,8 @@ import { aBackupFile, backUp, damaged } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS, DAY_MS } from '../../support/builders.ts'
 import { aMirroredWorkplace, written } from '../../support/commands.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
-import { rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { rowsOf, valueOf, temporaryFolder } from '../../support/mirror-file.ts'
 import { aPlan, aSmallMirror, publishAll } from '../../support/publishing.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('a backup holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {
   const mirror = await aMirrorOf(customers(1, 30))

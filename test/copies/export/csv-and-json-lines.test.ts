@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { csvFormat, type ExportColumn, harmlessInSpreadsheet, jsonLinesFormat } from '../../../src/copies/format.ts'
 import { blocksIn, PAGES } from '../../support/documents.ts'
 import { aDuckDb, FACTS } from '../../support/exported-files.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
+import { temporaryFolder } from '../../support/mirror-file.ts'
 import type { SqlValue } from '../../../src/copies/read-rows.ts'
 
 function exported(format: typeof jsonLinesFormat, rows: SqlValue[][], columns: ExportColumn[]): string {

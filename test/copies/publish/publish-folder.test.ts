@@ -9,9 +9,8 @@ import { damaged } from '../../support/backing-up.ts'
 import { customers } from '../../support/builders.ts'
 import { aDuckDb } from '../../support/exported-files.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
-import { aMirror } from '../../support/mirror-file.ts'
+import { aMirror, temporaryFolder } from '../../support/mirror-file.ts'
 import { aMirrorOfTwo } from '../../support/publishing.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const PARTS = ['acme', 'globex'].map((id) => `organization=${id}/part-0.parquet`)
 

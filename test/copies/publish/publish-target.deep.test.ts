@@ -7,10 +7,9 @@ import { publishApart } from '../../../src/copies/publish-plan.ts'
 import { night } from '../../store/nights.ts'
 import { aBucketServer, manifestIn, refuse } from '../../support/bucket-server.ts'
 import { customers } from '../../support/builders.ts'
-import { aMirror, valueOf } from '../../support/mirror-file.ts'
+import { aMirror, valueOf, temporaryFolder } from '../../support/mirror-file.ts'
 import { aPlan, aSmallMirror, isRoot, publishAll } from '../../support/publishing.ts'
 import { asPlainUser, runCli } from '../../support/run-cli.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 
 describe.runIf(isRoot && asPlainUser() !== undefined)('as another user', () => {

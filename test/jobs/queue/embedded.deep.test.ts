@@ -6,9 +6,8 @@ import { openEmbedded } from '../../../jobs/queue/embedded.ts'
 import { listenHere } from '../../support/fault-server.ts'
 import { aGate, aSandbox, organizationsOf } from '../../support/workplace.ts'
 import { aJobsWorkplace, prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
-import { rowsOf } from '../../support/mirror-file.ts'
+import { rowsOf, temporaryFolder } from '../../support/mirror-file.ts'
 import { expectWhole, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('an embedded queue in the place of which is a damaged database is reported with its fix', async () => {
   const queue = join(temporaryFolder(), 'queue')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, type PGlite } from '@electric-sql/pglite'
 import { embeddedPool, openEmbedded } from '../../../jobs/queue/embedded.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
+import { temporaryFolder } from '../../support/mirror-file.ts'
 import { withoutPrivileges } from '../../support/run-cli.ts'
 
 const CLOSED = /^The embedded queue in \S+queue cannot be used \(EACCES\)\. .*this user may use the folder \(chown -R\)/

@@ -8,7 +8,7 @@ import { QueueClient, queueSettings } from '../../../jobs/queue/postgres.ts'
 import { openQueues } from '../../../jobs/queue/queues.ts'
 import { listenHere } from '../../support/fault-server.ts'
 import { startQuickPostgres } from '../../support/postgres/server.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
+import { temporaryFolder } from '../../support/mirror-file.ts'
 
 /** More at once than most of them would get through in a stricter isolation. */
 const ORGANIZATIONS = Array.from({ length: 12 }, (_, at) => `organization-${at}`)

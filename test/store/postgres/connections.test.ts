@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { connectionSettings, schemaOf } from '../../../src/store/port/postgres-connections.ts'
 import { postgresError } from '../../../src/store/port/postgres-errors.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
+import { temporaryFolder } from '../../support/mirror-file.ts'
 
 test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
   const address = 'postgres://an%40n:hun%2Fter2@db.test:5433/cr%6D?schema=mirror_2&sslmode=disable'

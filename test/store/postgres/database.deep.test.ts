@@ -9,7 +9,7 @@ import { isLost } from '../../../src/store/port/postgres-errors.ts'
 import { listenHere } from '../../support/fault-server.ts'
 import { aGate, aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
+import { temporaryFolder } from '../../support/mirror-file.ts'
 
 /* What roles other than the owner of a mirror can do to it, on a server of their own. */
 

@@ -5,7 +5,7 @@ import { execPath } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { openMirror } from '../../../src/store/mirror.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
+import { temporaryFolder } from '../../support/mirror-file.ts'
 
 test('a mirror that another program is making is missing or there, never a file of another program', async () => {
   const folder = temporaryFolder()

@@ -10,8 +10,15 @@ import { openDatabase, openFile } from '../../../src/store/sqlite/open-database.
 import { LEASE_MS } from '../../../src/store/refusals.ts'
 import { customers, START_MS } from '../../support/builders.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
-import { aMirror, aMirrorFile, aMirrorOfFive, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
+import {
+  aMirror,
+  aMirrorFile,
+  aMirrorOfFive,
+  mirrorPages,
+  tamper,
+  valueOf,
+  temporaryFolder,
+} from '../../support/mirror-file.ts'
 
 test('the file and what SQLite puts beside it are private, and so are the folders made for them', async () => {
   const file = join(temporaryFolder(), 'made', 'for it', 'customers.db')

@@ -20,9 +20,8 @@ import {
 import { aCustomer, customerId, customers, START_MS } from '../../../support/builders.ts'
 import { PAGES } from '../../../support/documents.ts'
 import { aDuckDb, type DuckRow } from '../../../support/exported-files.ts'
-import { aMirror, rowsOf, tamper } from '../../../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper, temporaryFolder } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights, aMirrorOfTwo } from '../../../support/publishing.ts'
-import { temporaryFolder } from '../../../support/temp-folder.ts'
 
 /** The rows that a reader gets who begins with the manifest. */
 async function rowsIn(bucket: BucketServer, columns: string): Promise<DuckRow[]> {
