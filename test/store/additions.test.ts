@@ -118,7 +118,7 @@ describe.runIf(onPostgres)('on a server', () => {
     tamper(mirror.file, 'DELETE FROM customers')
     tamper(mirror.file, 'UPDATE runs SET pages = 0, received = 0, inserted = 0')
 
-    const replaced = { code: 'replaced' }
+    const replaced = { code: 'replaced', message: expect.stringContaining('went back to an earlier state') }
     await expect(mirror.renewLease(lost, START_MS)).rejects.toMatchObject(replaced)
     await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject(replaced)
     await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject(replaced)
