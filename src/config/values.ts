@@ -14,6 +14,7 @@ export function setting<Schema extends z.ZodType>(schema: Schema, description: s
   return optional
 }
 
+/** A whole number; both bounds are included. */
 export function whole(min: number, max: number, message = `must be a whole number from ${min} to ${max}`) {
   return z.int(message).min(min, message).max(max, message)
 }
