@@ -72,13 +72,13 @@ async function answer(client: MirrorClient, text: string, parameters: readonly u
 
 /** What went wrong with a statement: UsageError for a mistake in it, with the words of the server; MirrorUnusable for the server. */
 function statementError(error: unknown, place: string): unknown {
-  if (isOurs(error) || !(error instanceof Error) || !MISTAKES.test(codeOf(error) ?? ''))
+  if (isOurs(error) || !(error instanceof Error) || !MISTAKES.test(`${codeOf(error)}: ${error.message}`))
     return postgresError(error, place)
   return new UsageError(`The statement failed: ${error.message}`)
 }
 
 /** The codes for what is not supported, not computable or unknown, for writes, parameters and lack of room; not for rights, nor for a slow reader. */
-const MISTAKES = /^(0A|21|22|25(?!P0[34])|42(?!501)|54|08P01|53[12]00)/
+const MISTAKES = /^(0A|21|22|25(?!P0[34])|42(?!501)|54|08P01: bind|53[12]00)/
 
 /** How a value of a PostgreSQL type is shown, by the number of the type. Others are shown as the server writes them. */
 const SHOWN_TYPES: ReadonlyMap<number, (text: string) => SqlValue> = new Map<number, (text: string) => SqlValue>([

@@ -10,8 +10,8 @@ const CLASSES: readonly [pattern: RegExp, fault: Fault | 'replaced'][] = [
   // A standby that the primary server has overtaken, and one that a server has become while a run wrote to it.
   [/^40001: .*conflict with recovery/, 'busy'],
   [/^25006: .* during recovery$/, 'gone'],
-  // A pooler has this code for all that it refuses, and for what passes.
-  [/^08P01: (?!database ".*" is disabled|no more connections|query_wait_timeout)/, 'denied'],
+  // A pooler has this code for all that it refuses, and for what passes: a server that restarts, or a lost connection to it.
+  [/^08P01: .*(no such|unsupported|not allowed|auth|password|rejected|config|required)/i, 'denied'],
   [/^(53|57P|25P0[34]|08)/, 'gone'],
   [/^(40|55P03|57014)/, 'busy'],
   // What PGOPTIONS and PGREPLICATION ask for is refused when the connection is made.
