@@ -6,7 +6,7 @@ import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { getFileName, type Login, match, parseLine } from 'pgpass/lib/helper.js'
 import { UsageError } from '../errors/errors.ts'
-import { systemCode } from '../errors/faults.ts'
+import { codeOf, systemCode } from '../errors/faults.ts'
 import type { PostgresAddress } from './postgres-address.ts'
 
 export type PostgresSettings = ReturnType<typeof postgresSettings>
@@ -56,17 +56,20 @@ function certificatesIn(file: string, refused: (what: string) => Error): string 
 }
 
 /**
- * Gives a client without a password that of the password file, and has one that cannot log in close its connection. The driver's own way warns, and
- * takes the last line that fits where PostgreSQL takes the first; after a failed login the process would wait until the server gives up, a minute.
+ * Gives a client without a password that of the password file, and has one that cannot log in or write close its connection. The driver's own
+ * way warns, and takes the last line that fits where PostgreSQL takes the first; a failed login would hold the process until the server gives up.
  */
 export function prepareLogin(client: Login & { password?: string | null | undefined }): void {
   if ((client.password ?? '') === '') Object.assign(client, { password: () => passwordInFile(client) })
   const connection: unknown = 'connection' in client ? client.connection : undefined
   if (!(connection instanceof EventEmitter)) return
-  connection.on('error', () => {
+  const leave = () => {
     // TLS puts another one in the place of the first.
     if ('stream' in connection && connection.stream instanceof Socket) connection.stream.destroy()
-  })
+  }
+  connection.on('error', leave)
+  // A standby keeps its connections, while the address may lead to the primary again.
+  connection.on('errorMessage', (error) => codeOf(error) === '25006' && leave())
 }
 
 /** The password for a login in the file of PGPASSFILE, or else in ~/.pgpass. Throws UsageError if other users may read the file. */

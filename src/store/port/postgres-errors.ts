@@ -7,19 +7,19 @@ import { CONNECTIONS } from './postgres-connections.ts'
 /** The classes of SQLSTATEs, and of what the system and the driver report, by `code: message`. The first that fits holds. */
 const CLASSES: readonly [pattern: RegExp, fault: Fault | 'replaced'][] = [
   [/^(53100|53400|58030|ENOSPC)/, 'full'],
-  // A standby that the primary server has overtaken, and one that a server has become while a run wrote to it.
+  // A standby that the primary server has overtaken.
   [/^40001: .*conflict with recovery/, 'busy'],
-  [/^25006: .* during recovery$/, 'gone'],
   // A pooler has this code for all that it refuses, and for what passes: a server that restarts, or a lost connection to it.
-  [/^08P01: .*(no such|unsupported|not allowed|auth|password|rejected|config|required)/i, 'denied'],
-  [/^(53|57P|25P0[34]|08)/, 'gone'],
+  [/^08P01: .*(no such|unsupported|not allowed|auth|password|rejected|required|not exist)/i, 'denied'],
+  // One that takes no writes is refused when it is opened: later it is a standby to which the address leads for a while.
+  [/^(53|57P|25006|25P0[34]|08)/, 'gone'],
   [/^(40|55P03|57014)/, 'busy'],
   // What PGOPTIONS and PGREPLICATION ask for is refused when the connection is made.
   [
     /^(42601: invalid command-line|42704: unrecognized configuration|22023: .*"replication"|0A000: .*WAL sender)/,
     'denied',
   ],
-  [/^(28|3D|25006|42501|55000: cannot connect)/, 'denied'],
+  [/^(28|3D|42501|55000: cannot connect)/, 'denied'],
   [/^(42P01|3F000)/, 'replaced'],
   [/^(42P07|42710|42723|42703|54000|22|23|P0|55000|0A000|0L|2F|38|39|44)/, 'foreign'],
   [/^(XX|58)/, 'damaged'],

@@ -85,13 +85,16 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     for (const use of [probeQueue, opened]) await expect(use(address)).rejects.toThrow(said)
   })
 
-  test('ends no process when the server ends a connection that a statement uses', async () => {
+  test.each([
+    ['57P01', 'SELECT pg_terminate_backend(pg_backend_pid())'],
+    ['25006', 'BEGIN READ ONLY; CREATE TABLE refused ()'],
+  ])('ends a connection, and no process, where the server ends it or takes no writes: %s', async (code, sql) => {
     const client = new QueueClient(queueSettings(server.url))
     expect(client.listenerCount('error')).toBeGreaterThan(0)
     await client.connect()
     const ended = new Promise((resolve) => client.once('end', resolve))
 
-    await expect(client.query('SELECT pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({ code: '57P01' })
+    await expect(client.query(sql)).rejects.toMatchObject({ code })
     await ended
   })
 })
