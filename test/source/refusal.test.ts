@@ -39,7 +39,8 @@ function strictAboutTime(aheadMs: number): Reply {
   return (response, request) => {
     const ownSecond = (NOW_MS + aheadMs) / 1000
     const isClose = Math.abs(Number(request.headers['x-timestamp']) - ownSecond) <= 60
-    const reply = isClose ? list(3) : refusal(401, 'stale', 'Timestamp too far off', dateOf(aheadMs))
+    const headers = dateOf(aheadMs)
+    const reply = isClose ? list(3, { headers }) : refusal(401, 'stale', 'Timestamp too far off', headers)
     return reply(response, request)
   }
 }
@@ -52,6 +53,8 @@ test('requests refused together for the clock correct it once and are all read; 
   expect([server.requests.length, events]).toEqual([1, []])
   await Promise.all([1, 2, 3, 4].map((page) => source.readPage({ page, size: 50 }, PATIENT)))
   expect(events).toEqual([{ kind: 'clock-corrected', offsetMs: source.clockOffsetMs }])
+  // The service is not asked for its time besides.
+  expect(server.requests.filter(({ url }) => url.searchParams.has('search'))).toEqual([])
 })
 
 test.each([
