@@ -74,16 +74,16 @@ const RECIPES: Recipe[] = [
   ...[
     ...FORMS.secretEncoding.map((secretEncoding) => ({ secretEncoding })),
     ...FORMS.timestamp.map((timestamp) => ({ timestamp })),
-    { prefix: 'v1=', encoding: 'base64', secretEncoding: 'hex', timestamp: 'ms' } as const,
+    { prefix: 'v1=', encoding: 'base64', secretEncoding: 'hex', timestamp: 'iso' } as const,
   ].map((settings) => ({ ...recipeOf('ts-method-path-body-lf'), ...settings })),
 ]
 
 test.each(someOf(RECIPES, { every: 5 }))('solve finds %j, and what it prints mirrors the service', async (recipe) => {
   const { organization, solve, named } = await aKnownRequest(recipe)
-  const { code, stdout } = await solve(named)
+  const { code, stdout, stderr } = await solve(named)
   const place = aWorkplace(organizationsOf({ organizations: [organization] }, parse(stdout)))
 
-  expect(code).toBe(0)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Found\./) })
   expect((await place.json('sync')).runs).toMatchObject([{ status: 'complete', inserted: 3, error: null }])
 })
 
@@ -92,4 +92,6 @@ test('solve with the wrong secret ends with 3 and explains what to check', async
 
   const refused = await solve(named, { THE_SECRET: `${organization.secret}-but-not-quite` })
   expect(refused).toMatchObject(failing(3, /No preset makes this.*Check that/s))
+  const odd = 'signing solve --url https://x.test --timestamp 2026-01-05 --signature x --secret-env X'.split(' ')
+  expect(await runCli(odd, { cwd: '/', env: { X: 'x' } })).toMatchObject(failing(2, 'must be as it was sent'))
 })
