@@ -54,8 +54,7 @@ test('a signed request is answered with a page, every field of its customers, an
 const QUERIES = [
   ['', { per_page: 15, current_page: 1, to: 15, last_page: 16 }],
   ['?per_page=1', { per_page: 1, last_page: 230 }],
-  ['?per_page=100', { per_page: 100, to: 100, last_page: 3 }],
-  ['?per_page=100&page=3', { current_page: 3, from: 201, to: 230 }],
+  ['?per_page=100&page=3', { per_page: 100, current_page: 3, from: 201, to: 230 }],
   ['?per_page=100&page=4', { current_page: 4, from: null, to: null, total: 230, last_page: 3 }],
   ['?page=9007199254740991', { from: null, to: null, total: 230 }],
   ['?language=fr', { total: 77 }],
@@ -68,7 +67,6 @@ const QUERIES = [
   ['?search=lines%0Aother', { total: 0 }],
   ['?search=Exampleton', { total: 0 }],
   ['?search=%25', { total: 0 }],
-  [`?search=${customerId(231)}`, { total: 0 }],
   ['?search=customer-231', { total: 0 }],
   ['?search=customer-901', { total: 0 }],
 ] as const
@@ -183,11 +181,15 @@ test('/openapi.json is a document of OpenAPI 3.1 whose schemas hold what is answ
 
   expect(JSON.parse((await get('/openapi.json')).text)).toEqual(JSON.parse(JSON.stringify(document)))
   expect(document.openapi).toBe('3.1.0')
+  const named = JSON.stringify(document).match(/(?<="#\/components\/schemas\/)[^"]*/g)
+  expect(new Set(named)).toEqual(new Set(['Error', 'List']))
   const schemaOf = (json: unknown) => z.fromJSONSchema(JSON.parse(JSON.stringify(json)))
   expect(schemaOf(List).safeParse(JSON.parse(list.text)).error).toBeUndefined()
   expect(schemaOf(Refusal).safeParse(JSON.parse(refused.text)).error).toBeUndefined()
   expect(schemaOf(List).safeParse(JSON.parse(refused.text)).success).toBe(false)
   const { responses, parameters } = document.paths['/customers'].get
   expect(Object.keys(responses)).toEqual(['200', '401', '403', '404', '422', '429', '503'])
+  for (const name of Object.keys(responses[200].headers)) expect(list.headers.get(name)).not.toBeNull()
   expect(parameters.map(({ name }) => name)).toEqual(['per_page', 'page', 'search', 'language'])
+  expect(parameters[0]?.schema).toMatchObject({ minimum: 1, maximum: 100, default: 15 })
 })
