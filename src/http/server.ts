@@ -95,11 +95,10 @@ const ANY_ADDRESS = new Map([
   ['::', '::1'],
 ])
 
-/** Sets our headers before there is an answer: one that is made is made anew for each. An answer that says its age may be kept. */
+/** Sets our headers before there is an answer: one that is made is made anew for each. */
 export const addHeaders: MiddlewareHandler = async (context, next) => {
   for (const [name, value] of Object.entries(UNKEPT)) context.header(name, value)
   await next()
-  if (context.res.headers.has('Age')) context.header('Cache-Control', undefined)
 }
 
 /** Browsers must not guess the type, nor show the answer in another page, and caches must not keep it. */
