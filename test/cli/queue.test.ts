@@ -105,8 +105,7 @@ test.skipIf(isEmbedded)('queue shows who runs and how far, what is paused, and w
   gate.open()
 
   const byOrganization = new Map(jobs.map((job) => [job.organization, job]))
-  const worksHere = { host: hostname(), process: pid }
-  const running = { state: 'running', worker: worksHere, percent: expect.any(Number) }
+  const running = { state: 'running', worker: { host: hostname(), process: pid }, percent: expect.any(Number) }
   expect(byOrganization.get('acme')).toMatchObject(running)
   expect(byOrganization.has('globex')).toBe(false)
   const delayed = { state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT }
@@ -154,6 +153,7 @@ test.skipIf(isEmbedded)('schedule, status and run know of a pause, and run asks 
   const standing = await place.json('status')
   const asked = await place.run(`run acme initech --config ${place.config}`)
   const again = await place.run('run initech')
+  const quick = await place.run('run initech --quick')
   const { queues } = await someQueues(place.queue, place.mirror)
 
   const until = '2999-12-24T05:30:00.000Z'
@@ -170,5 +170,6 @@ test.skipIf(isEmbedded)('schedule, status and run know of a pause, and run asks 
   expect(asked.code).toBe(5)
   expect(asked.stdout).toMatch(/^acme: .* customer-mirror resume acme --config .*\ninitech: queued\n$/)
   expect(again).toMatchObject({ code: 0, stdout: 'initech: is queued already\n' })
+  expect(quick.stdout).toMatch(/^initech: its whole list .* is about to be; no quick run was added\n$/)
   expect(await queues.sync.getWaiting()).toMatchObject([{ name: 'manual', data: { organization: 'initech' } }])
 })

@@ -96,13 +96,13 @@ test.skipIf(isEmbedded)('cancel says that a worker does not answer, and stays as
   })
   await taken.promise
   const stop = new AbortController()
-  const done = place.run('cancel acme', { signal: stop.signal })
+  const done = place.run('cancel acme', { signal: stop.signal }).finally(() => ended.resolve({}))
+  await expect.poll(async () => (await cancellations.list(backend.values)).has('acme')).toBe(true)
   // Ctrl-C ends the wait as its limit does.
   stop.abort()
 
   expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
   expect((await cancellations.list(backend.values)).get('acme')?.jobs).toHaveLength(1)
-  ended.resolve({})
 })
 
 test.skipIf(isEmbedded)('cancel names the process of a sync in a terminal, which it does not end', async () => {

@@ -24,21 +24,17 @@ test('a paused organization starts no run, and keeps no job; resumed, it is made
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
 })
 
-test('many organizations are paused and resumed in the time that one takes', async () => {
+test('many organizations are paused in the time that one takes', async () => {
   const names = Array.from({ length: 500 }, (_, n) => `organization-${n}`)
-  const kept = new Map<string, string>()
-  const written: (() => void)[] = []
+  const writing: (() => void)[] = []
   // None is answered before all are asked for.
-  const write = (name: string, value: string) =>
+  const write = () =>
     new Promise<void>((done) => {
-      kept.set(name, value)
-      written.push(done)
-      if (written.length === names.length) for (const each of written.splice(0)) each()
+      if (writing.push(done) === names.length) for (const each of writing) each()
     })
-  const values = { list: async () => kept, write }
+  const paused = await pause({ list: async () => new Map(), write }, names, { nowMs: 1, untilMs: undefined })
 
-  expect(await pause(values, names, { nowMs: 1, untilMs: undefined })).toHaveLength(names.length)
-  expect(await resume(values, names, 2)).toHaveLength(names.length)
+  expect(paused).toHaveLength(names.length)
 })
 
 test('a pause ends by itself, also where its end was said later', async () => {

@@ -12,17 +12,19 @@ import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('a worker publishes when all runs are over, tries again where it could not, and stops no run', async () => {
   const sandbox = await aSandbox({ customers: [50, 20, 3] })
-  const place = aJobsWorkplace(organizationsOf(sandbox), { publish: { file: 'copy' } })
+  const place = aJobsWorkplace(organizationsOf(sandbox), { publish: { file: 'copy', parquet: 'rows' } })
   const file = join(place.folder, 'copy')
   writeFileSync(file, 'notes of a person')
   const worker = startWorker(place, { timings: SOON })
   await Promise.all(sandbox.organizations.map(({ id }) => worker.ran(id)))
   const { failure } = await worker.said(message('copy not published'))
+  const folder = await worker.said(message('folder published'))
   rmSync(file)
   await worker.said(published)
   await worker.stop()
 
   expect(failure).toMatchObject({ code: 'usage', message: expect.stringContaining('not published by this program') })
+  expect(folder).toMatchObject({ generation: 1, objects: 3, organizations: 3, gone: [] })
   const copied = rowsOf(file, 'SELECT customers FROM manifest ORDER BY organization')
   expect(copied.map(({ customers }) => customers)).toEqual([50, 20, 3])
   expect(worker.lines.join('\n')).not.toContain('@example')

@@ -81,10 +81,11 @@ test('a service that fails is tried again, one that refuses is not', async () =>
       return next()
     },
   })
-  await Promise.all([worker.ran('acme', 'retry'), worker.ran('globex', 'give-up')])
+  const [retried] = await Promise.all([worker.ran('acme', 'retry'), worker.ran('globex', 'give-up')])
   await worker.ran('acme')
   await worker.stop()
 
+  expect(retried).toMatchObject({ msg: 'run failed, retry follows', isLast: false })
   const runs = rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme' ORDER BY id`)
   expect(runs.map(({ status }) => status)).toEqual(['failed', 'failed', 'complete'])
   expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE organization = 'globex'`)).toBe(1)
