@@ -38,6 +38,7 @@ test('every table and every column of both stores is moved, or known to be made 
 test('a mirror goes to PostgreSQL and back, and all is as it was: rows, numbers, views, verbs, queries of the README', async () => {
   const file = await aFullMirror()
   tamper(file, `INSERT INTO windows VALUES (2, 0, 100, 100, 5, 0, ?, '[]')`, rowIdsFrom([61, 0, -1]))
+  tamper(file, `INSERT INTO privacy_policies VALUES ('globex', '{}', '{}', 'changes', 7, '[]', 1)`)
   const database = await aDatabase()
   const { file: returned } = await aSqliteMirror()
 
@@ -63,6 +64,7 @@ test('a mirror goes to PostgreSQL and back, and all is as it was: rows, numbers,
   ])
   const first = valueOf(returned, `SELECT min(row_id) FROM customers WHERE organization = 'globex'`)
   expect(valueOf(returned, 'SELECT row_ids FROM windows WHERE run_id = 2')).toEqual(rowIdsFrom([Number(first), 0, -1]))
+  expect(valueOf(returned, `SELECT next_row FROM privacy_policies WHERE next_table = 'changes'`)).toBe(7)
   expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
   expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
   const queries = [...Object.entries(VIEWS).map(([view, columns]) => `SELECT ${columns} FROM ${view}`), ...QUERIES]

@@ -72,6 +72,8 @@ test('nothing is left of it: no row in any table, and no byte in the file or bes
   // It stands in every customer and every record of it, and in the values of earlier nights.
   expect(storedText(file)).not.toContain('acme-two')
   expect(Object.values(countsOf(file, 'acme-two')).every((count) => count === 0)).toBe(true)
+  // Windows name their run, and hold ids of rejects: those of acme alone are left.
+  expect(valueOf(file, 'SELECT count(*) FROM windows')).toBe(1)
   expect(contentsOf(file, 'acme')).toEqual(others)
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
   expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
@@ -81,6 +83,8 @@ const RETIRED_AT = '2026-01-14 02:00:00.000'
 
 test('every customer leaves active_customers with a change, and nothing is deleted', async () => {
   const { file } = await aPlayedMirror(withEverything)
+  const left = `UPDATE customers SET removed_at = '2026-01-12 02:00:00.000' WHERE organization = 'acme' AND id = ?`
+  tamper(file, left, customerId(50))
   const [before, others] = [countsOf(file, 'acme'), contentsOf(file, 'acme-two')]
   const active = valueOf(file, `SELECT COUNT(*) FROM active_customers WHERE organization = 'acme'`)
   const lastSeq = valueOf(file, 'SELECT MAX(seq) FROM changes')
