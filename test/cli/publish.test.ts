@@ -16,6 +16,8 @@ test('publishes to the file that is named, then as configured', async () => {
     stderr: expect.stringMatching(/^! \S+x\.db: only its owner may read it; .* publish\.group\b/),
     stdout: expect.stringContaining('Not in a copy: soon, '),
   })
+  const stopped = await run('publish copies/x.db', { signal: AbortSignal.abort() })
+  expect(stopped).toMatchObject({ code: 1, stderr: expect.stringContaining('Publishing was stopped as asked.') })
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(15)
   expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o400, 0o700])
 

@@ -44,7 +44,7 @@ test.each([
   'CREATE TEMP TABLE x (y)',
   'CREATE TEMP VIEW x AS SELECT 1',
   `INSERT INTO customers (id) VALUES ('x') RETURNING id`,
-  'WITH x AS (SELECT 1) UPDATE customers SET name = NULL',
+  'WITH x AS (SELECT 1) UPDATE customers SET name = NULL RETURNING id',
   'EXPLAIN PRAGMA writable_schema = 1',
   'PRAGMA query_only = OFF',
   'SELECT 1\0; DROP TABLE customers',

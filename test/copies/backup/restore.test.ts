@@ -108,7 +108,8 @@ test('nothing is changed while a run elsewhere has a lease that did not expire, 
   const lease = `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('acme', 2, 'elsewhere#1#1', ?)`
   tamper(mirror, lease, expires)
 
-  await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'leased' })
+  const leased = { code: 'leased', message: expect.stringContaining('restored') }
+  await expect(restore(backup, mirror)).rejects.toMatchObject(leased)
   await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
 })
 

@@ -67,6 +67,7 @@ test('what is in a copy each table is described column by column, in the diction
   expect(columns).toContain('manifest.sha256_of')
   expect(described.toSorted()).toEqual(columns.toSorted())
   expect(shown.toSorted()).toEqual(columns.toSorted())
+  for (const facet of tables.active_customers.facets) expect(shown).toContain(`active_customers.${facet}`)
   expect(tables).toMatchObject({ freshness_as_published: { hidden: true }, sqlite_sequence: { hidden: true } })
 })
 
