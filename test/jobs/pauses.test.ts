@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { pause, readPauses, resume } from '../../jobs/pauses.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { pause, readPauses, resume, watchPauses } from '../../jobs/pauses.ts'
 import { ALL, pauseOf } from '../../src/model/pause.ts'
 import { aGate, aSandbox, organizationsOf } from '../support/workplace.ts'
 import { isEmbedded, someQueues, aJobsWorkplace } from '../support/jobs-workplace.ts'
@@ -77,12 +77,19 @@ test.skipIf(isEmbedded)('a run under way ends at a pause, and the next is put of
   expect(paused).toMatchObject([{ organization: 'acme', until: null }, { organization: 'globex' }])
 })
 
-test('a pause holds with that of all of them, and all are paused again, the one that was resumed too', async () => {
+test('a pause is seen once, holds with that of all of them, and all are paused again, the one that was resumed too', async () => {
   const NOW = 1_000_000
   const kept = new Map<string, string>()
   const values = { list: async () => kept, write: async (name: string, value: string) => void kept.set(name, value) }
   const ofAcme = async (nowMs: number) => pauseOf(await readPauses(values), 'acme', nowMs)
-  await pause(values, [ALL], { nowMs: NOW, untilMs: undefined })
+  let changes = 0
+  const watch = watchPauses({ values, lookMs: 9e6, now: () => NOW, onChange: () => void (changes += 1) })
+  onTestFinished(watch.stop)
+  for (let look = 0; look < 4; look += 1) {
+    if (look === 2) await pause(values, [ALL], { nowMs: NOW, untilMs: undefined })
+    await watch.latest()
+    expect(changes).toBe(look < 2 ? 0 : 1)
+  }
   const changed = await pause(values, ['acme'], { nowMs: NOW + 5, untilMs: NOW + 10 })
   await resume(values, ['acme'], NOW + 10)
   const between = await ofAcme(NOW + 10)
