@@ -34,7 +34,7 @@ const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
 const NEVER = { isRunning: false, endedAtMs: undefined, publishedAtMs: undefined }
 
 test.each<[what: string, state: Partial<Parameters<typeof isPublishDue>[0]>, nowMs: number, expected: boolean]>([
-  ['the last run has just ended', { endedAtMs: 0 }, 59, false],
+  ['the last run has just ended', { changedAtMs: 9000, endedAtMs: 9000 }, 9059, false],
   ['no run for a while', { endedAtMs: 0 }, 60, true],
   ['a first change, and a later one', { endedAtMs: 50 }, 100, false],
   ['a run is under way', { endedAtMs: 0, isRunning: true }, 1000, false],
