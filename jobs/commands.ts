@@ -3,7 +3,7 @@ import { ALL, pauseOf } from '../src/model/pause.ts'
 import { closing, ifThere, openMirrorToRead } from '../src/store/mirror.ts'
 import { localTime } from '../src/time/moments.ts'
 import { cancellations } from './cancel.ts'
-import { pause, type Pausing, readPauses, readSharedPauses, resume } from './pauses.ts'
+import { pause, type Pausing, readPauses, readSharedPauses, resume, type Warn } from './pauses.ts'
 import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from './queue/backend.ts'
 import { KINDS, RUN_KINDS, type RunKind } from './queue/port.ts'
 import { payload, progressOf, type RunJob, waitOf } from './queue/queues.ts'
@@ -102,10 +102,10 @@ const NO_SHARED_QUEUE =
   "address as queue in the configuration, or run 'customer-mirror sync' instead."
 
 /** The next `count` runs of every organization with a schedule, of a paused one after its pause; in Unix milliseconds, and in its time zone. */
-export async function listSchedule(config: Config, { nowMs, count }: { nowMs: number; count: number }) {
+export async function listSchedule(config: Config, warn: Warn, { nowMs, count }: { nowMs: number; count: number }) {
   const mirror = await ifThere(openMirrorToRead(config.mirror))
   const lastRuns = mirror && (await closing(mirror, () => mirror.listLastRuns()))
-  const pauses = await readSharedPauses(config)
+  const pauses = await readSharedPauses(config, warn)
   return config.organizations.map(({ id: organization, schedule }) => {
     const lastRun = lastRuns?.find((run) => run.organization === organization)
     const paused = pauses && pauseOf(pauses, organization, nowMs)

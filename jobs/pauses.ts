@@ -13,6 +13,7 @@ const kept = valuesNamed('pause:', z.object({ sinceMs: z.number(), untilMs: mome
 export const readPauses = kept.list
 
 type Values = Pick<SharedValues, 'list' | 'write'>
+export type Warn = (text: string) => unknown
 export type Pausing = { nowMs: number; untilMs: number | undefined }
 
 /** Pauses these organizations, or ALL, those too that were resumed before. One that is paused already stays so, with the new end. */
@@ -42,11 +43,13 @@ export async function resume(values: Values, names: readonly string[], nowMs: nu
   return Promise.all((names.includes(ALL) ? [ALL, ...own] : names).map(one))
 }
 
-/** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */
-export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promise<Pauses | undefined> {
+/** The pauses in the queue of the configuration; undefined where no queue is shared, and, told to `warn`, where it does not answer within a second. */
+export async function readSharedPauses({ queue }: Pick<Config, 'queue'>, warn: Warn) {
   if (!isSharedQueue(queue)) return undefined
-  return askQueue(queue, OPTIONAL_ANSWER_MS, ({ values }) => readPauses(values)).catch(() => undefined)
+  return askQueue(queue, OPTIONAL_ANSWER_MS, ({ values }) => readPauses(values)).catch(() => void warn(UNKNOWN))
 }
+
+const UNKNOWN = "The queue does not answer, so pauses are not known. 'customer-mirror check' says why.\n"
 
 type Watching = { values: Pick<SharedValues, 'list'>; lookMs: number; now: () => number; onChange: () => void }
 

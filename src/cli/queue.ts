@@ -134,7 +134,8 @@ export function scheduleCommand(io: Io) {
     .action(async ({ config: file, next, json }) => {
       const config = await namedConfig(file)
       const { listSchedule } = await import('../../jobs/commands.ts')
-      const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
+      const warn = (text: string) => say(io.stderr, text)
+      const lines = await listSchedule(config, warn, { nowMs: Date.now(), count: next })
       const document = { organizations: lines.map(scheduleAsJson) }
       show(io, json, { document, table: scheduleTable(lines), text: pausedLines(lines, file) })
     })

@@ -40,7 +40,7 @@ export function statusCommand(io: Io) {
       await withMirror({ config }, async (mirror, known) => {
         // Only a shared queue is asked, and what asks it is loaded only then.
         const pauses = isSharedQueue(known.queue)
-          ? await (await import('../../jobs/pauses.ts')).readSharedPauses(known)
+          ? await (await import('../../jobs/pauses.ts')).readSharedPauses(known, (text) => say(io.stderr, text))
           : undefined
         const standing = { pauses, ...clocks() }
         const asked = { ...standing, maxAgeMs: maxAge, proven }

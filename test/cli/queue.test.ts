@@ -73,17 +73,22 @@ test('pause and resume say what they did, and queue names the organizations that
 })
 
 test.each([
-  [{}, failing(2, 'There is no queue')],
-  [{ queue: 'redis://127.0.0.1:1' }, failing(5, 'cannot be used')],
-])('with the queue %j pause says so, and status does not mind', async (settings, refused) => {
-  const { run } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
-  await run('sync')
-  const { code, stdout, stderr } = await run('status --json')
+  [{}, failing(2, 'There is no queue'), ''],
+  [{ queue: 'redis://127.0.0.1:1' }, failing(5, 'cannot be used'), 'pauses are not known'],
+])(
+  'with the queue %j pause says so; status and schedule only that they know no pauses',
+  async (settings, refused, unknown) => {
+    const { run } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
+    await run('sync')
 
-  expect(await run('pause')).toMatchObject(refused)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(JSON.parse(stdout).organizations).toMatchObject([{ organization: 'acme', paused: null, why: ['plain-scan'] }])
-})
+    expect(await run('pause')).toMatchObject(refused)
+    for (const line of ['status', 'schedule']) {
+      const { code, stdout, stderr } = await run(`${line} --json`)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: unknown && expect.stringContaining(unknown) })
+      expect(JSON.parse(stdout).organizations).toMatchObject([{ organization: 'acme', paused: null }])
+    }
+  },
+)
 
 test.skipIf(isEmbedded)('queue shows who runs and how far, what is paused, and when a job is tried again', async () => {
   const gate = aGate({ key: () => sandbox.organizations[0]?.apiKey ?? '', fromPage: 3 })
