@@ -54,7 +54,7 @@ test('over any nights and quick runs, every customer is missing and removed exac
           expect(rowsOf(mirror.file, OPEN_REJECTS)).toEqual(
             model.flatMap(({ isRejected, n }) => (isRejected ? [{ record_id: customerId(n) }] : [])),
           )
-          expect(reader.read().asBefore).toEqual([])
+          expect(reader.read()).toEqual([])
           expect(reader.rows()).toEqual(rowsOf(mirror.file, 'SELECT * FROM customers ORDER BY organization, id'))
           snapshots.push({ time: sqlTime(START_MS + at * DAY_MS), active: rowsOf(mirror.file, ACTIVE) })
         }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { aPage, customers, MINUTE_MS, START_MS, DAY_MS, HOUR_MS } from '../support/builders.ts'
+import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { aMirrorOf, aReader, night, quickRun, scanEnding } from './nights.ts'
+import { night, quickRun } from './nights.ts'
 
 const REFUSED = { status: 'failed', error: { code: 'unauthorized', message: 'no' } } as const
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
@@ -84,30 +84,4 @@ test('a quick run is not the last run that decides what is due, and none of its 
   expect(await mirror.listFreshness()).toMatchObject([failed])
   const trusted = rowsOf(mirror.file, 'SELECT trusted_pages FROM runs').map(({ trusted_pages }) => trusted_pages)
   expect(trusted).toEqual([null, 12, 0])
-})
-
-test('a reader of updated_at has every row as it is, whatever runs at once, is approved, and wherever clocks stand', async () => {
-  const first = await aMirrorOf(customers(1, 40))
-  const { runId = 0 } = await night(first, 1, customers(31, 40))
-  const reader = aReader(first.file)
-  // One clock is two days ahead of the other, and both are set back.
-  const clocks = [START_MS + 4 * DAY_MS, START_MS + 2 * DAY_MS]
-  const mirrors = [first, await aMirror(first.file)]
-  const runs = await Promise.all(
-    mirrors.map((mirror, at) => {
-      const organization = `shop-${at}`
-      return mirror.startRun({ organization, trigger: 'sync', nowMs: clocks[at] ?? 0 })
-    }),
-  )
-  for (let page = 1; page <= 3; page += 1)
-    for (const [at, run] of runs.entries()) {
-      const nowMs = (clocks[at] ?? 0) - page * HOUR_MS
-      await mirrors[at]?.savePages(run, [aPage(page, customers(page, page + 9, { name: `Page ${page}` }))], nowMs)
-      reader.read()
-    }
-  for (const [at, run] of runs.entries()) await mirrors[at]?.finishRun(run, scanEnding({}), START_MS)
-  expect(await first.approveRemovals(runId, START_MS)).toBe(30)
-  expect(reader.read().found).toHaveLength(30)
-
-  expect(reader.rows()).toEqual(rowsOf(first.file, 'SELECT * FROM customers ORDER BY organization, id'))
 })

@@ -105,18 +105,16 @@ export function changes(mirror: Mirror): unknown[][] {
   return rowsOf(mirror.file, sql).map(({ id, change, run_id }) => [id, change, run_id])
 }
 
-/** A warehouse that asks only for what has a greater `updated_at` than what it has: `found`, of which `asBefore` it has already. */
+/** A warehouse that asks only for what has a greater `updated_at` than what it has. What it reads as it has it already is returned. */
 export function aReader(file: string) {
   const rows = new Map<string, Row>()
   let newest = '1970-01-01'
   const read = () => {
     const found = rowsOf(file, 'SELECT * FROM customers WHERE updated_at > ? ORDER BY updated_at', newest)
     const asBefore = found.filter((row) => isDeepStrictEqual(seenIn(rows.get(nameOf(row))), seenIn(row)))
-    for (const row of found) {
-      rows.set(nameOf(row), row)
-      newest = String(row['updated_at'])
-    }
-    return { found, asBefore }
+    for (const row of found) rows.set(nameOf(row), row)
+    newest = String(found.at(-1)?.['updated_at'] ?? newest)
+    return asBefore
   }
   const nameOf = (row: Row) => `${String(row['organization'])} ${String(row['id'])}`
   const seenIn = (row: Row = {}) => ({ ...row, updated_at: '', last_run_id: 0 })
