@@ -9,7 +9,7 @@ import { atSecond, type Churn, KnownList, type Order } from '../support/known-li
 import type { Reader } from '../support/mirror-reader.ts'
 import { anOrganization } from '../support/mirrored-sandbox.ts'
 import type { FaultKind } from './plan.ts'
-import { Followers } from './followers.ts'
+import { Followers } from '../support/followers.ts'
 import { RandomService, SEARCHES } from './service.ts'
 import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun, type Watched } from './untruths.ts'
 import { MINUTE_MS } from '../support/builders.ts'

@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
 import { onTestFinished } from 'vitest'
 import type { Proof, Report } from '../../src/model/report.ts'
 import type { Ending, RemovalRule, Retention } from '../../src/model/run.ts'
 import { openMirror, type Mirror, type Organizations } from '../../src/store/mirror.ts'
 import { aCustomer, customerId, customers, START_MS, DAY_MS, HOUR_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, mirrorPages, type Row, rowsOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
 import { withPlayedLeasesOf } from '../support/postgres/played-leases.ts'
 
 export type Night = {
@@ -103,22 +102,6 @@ export function fates(mirror: Mirror): Record<Fate, number> {
 export function changes(mirror: Mirror): unknown[][] {
   const sql = `SELECT id, change, run_id FROM changes WHERE change IN ('removed', 'returned') ORDER BY seq`
   return rowsOf(mirror.file, sql).map(({ id, change, run_id }) => [id, change, run_id])
-}
-
-/** A warehouse that asks only for what has a greater `updated_at` than what it has. What it reads as it has it already is returned. */
-export function aReader(file: string) {
-  const rows = new Map<string, Row>()
-  let newest = '1970-01-01'
-  const read = () => {
-    const found = rowsOf(file, 'SELECT * FROM customers WHERE updated_at > ? ORDER BY updated_at', newest)
-    const asBefore = found.filter((row) => isDeepStrictEqual(seenIn(rows.get(nameOf(row))), seenIn(row)))
-    for (const row of found) rows.set(nameOf(row), row)
-    newest = String(found.at(-1)?.['updated_at'] ?? newest)
-    return asBefore
-  }
-  const nameOf = (row: Row) => `${String(row['organization'])} ${String(row['id'])}`
-  const seenIn = (row: Row = {}) => ({ ...row, updated_at: '', last_run_id: 0 })
-  return { read, rows: () => [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row) }
 }
 
 const FOREVER = { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: undefined }

@@ -1,5 +1,5 @@
 import { TEXT_FIELDS } from '../../src/model/customer.ts'
-import type { Reader, Row } from '../support/mirror-reader.ts'
+import type { Reader, Row } from './mirror-reader.ts'
 
 type Customer = Row & { id: string; updated_at: string }
 type Change = { seq: number; id: string; change: string; fields: string | null }
@@ -7,12 +7,14 @@ type Change = { seq: number; id: string; change: string; fields: string | null }
 /** Other programs that follow an organization as the pages say, by `updated_at` and by `changes`: what they have is what the mirror has. */
 export class Followers {
   readonly #organization: string
-  readonly #rows = new Map<string, string>()
+  readonly #rows = new Map<string, Customer>()
   #updatedAt = ''
   /** The last change that was read, once there is a baseline, and the fields of those who were active then. */
   #seq: number | undefined
   #active = new Map<string, Row>()
   #overlooked: ReadonlySet<string> = new Set()
+  /** Customers that they read again as they had them. */
+  readonly asBefore: string[] = []
 
   constructor(organization: string) {
     this.#organization = organization
@@ -56,9 +58,13 @@ export class Followers {
   }
 
   #byStamps(stored: readonly Customer[]): string[] {
-    for (const row of stored) if (row.updated_at > this.#updatedAt) this.#rows.set(row.id, JSON.stringify(row))
+    for (const row of stored) {
+      if (row.updated_at <= this.#updatedAt) continue
+      if (withoutStamp(row) === withoutStamp(this.#rows.get(row.id))) this.asBefore.push(row.id)
+      this.#rows.set(row.id, row)
+    }
     this.#updatedAt = stored.at(-1)?.updated_at ?? this.#updatedAt
-    const missed = stored.filter((row) => this.#rows.get(row.id) !== JSON.stringify(row))
+    const missed = stored.filter((row) => JSON.stringify(this.#rows.get(row.id)) !== JSON.stringify(row))
     return missed.map(({ id }) => `${id} was changed without its updated_at`)
   }
 
@@ -85,6 +91,10 @@ export class Followers {
 }
 
 const CHANGES = 'SELECT seq, id, change, fields FROM changes WHERE organization = ? AND seq > ? ORDER BY seq'
+
+function withoutStamp(row: Customer | undefined): string {
+  return JSON.stringify({ ...row, updated_at: '', last_run_id: 0 })
+}
 
 function fieldsById(rows: readonly Customer[]): Map<string, Row> {
   const fieldsOf = (row: Row) => Object.fromEntries([...TEXT_FIELDS, 'extra'].map((field) => [field, row[field]]))
