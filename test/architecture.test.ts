@@ -89,15 +89,6 @@ test('no room imports one that comes after it, types and what is loaded later in
 })
 
 test.each([
-  ['whether a process lives', /\bkill\([^)]*\b0\)/],
-  ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /],
-  ['which number an option takes', /\ba whole number\$\{/],
-  ['what --json prints', /\bschemaVersion: 1\b/],
-])('there is one way to say %s', (_what, pattern) => {
-  expect(matching(product, pattern)).toHaveLength(1)
-})
-
-test.each([
   ['undici', /^src\/source\//],
   ['better-sqlite3', /^src\/(store|copies)\//],
   ['pg', /^(src\/store\/p(ort|ostgres)|jobs\/queue)\//],

@@ -3,7 +3,6 @@ import { briefly, FULL, groupsOf, type Member, QUICK } from '../../bench/groups.
 import type { Measurement } from '../../bench/messages.ts'
 import { QUICK_SCANS } from '../../bench/quick.ts'
 import type { GroupResult } from '../../bench/results.ts'
-import { runBench } from '../../bench/run-bench.ts'
 import { SERVED } from '../../bench/serving.ts'
 import { holdingFor, type Target, verdicts } from '../../bench/targets.ts'
 
@@ -24,12 +23,6 @@ test.each([
   const holding = holdingFor(sizes.large?.one.customers ?? sizes.customers)
 
   expect(verdicts(results, holding).map(({ title }) => title)).toEqual(holding.map(({ title }) => title))
-})
-
-test('an unknown group is reported before anything is measured', async () => {
-  const output = { stdout: { write: () => true }, stderr: { write: () => true } }
-
-  await expect(runBench(['--only', 'nihgt'], output)).rejects.toThrow(/^--only\.0: .*"quick-runs"/)
 })
 
 const MADE_UP: Measurement = {

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
@@ -9,7 +11,7 @@ import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { aMirrorToExport, ENDLESS } from '../support/full-mirror.ts'
 import { aMirror, mirrorPages, temporaryFolder } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
-import { runCli, runInShell, startCli, failing, runCommand, runOnScreen } from '../support/run-cli.ts'
+import { LAUNCHER, runCli, runInShell, startCli, failing, runCommand, runOnScreen } from '../support/run-cli.ts'
 import { anAwayOrganization, anAwayWorkplace, aWorkplace } from '../support/workplace.ts'
 
 let mirror: string
@@ -94,6 +96,36 @@ test('the statement may come from standard input; its rows are a table for peopl
   const table = 'name        number  none\nCustomer 3    3000  NULL\n'
   const ended = runInShell(`customer-mirror sql - --mirror '${mirror}'`, { cwd: dirname(mirror), input })
   expect(ended).toEqual({ code: 0, stderr: '', stdout: table })
+})
+
+test('a statement may begin with a comment, also without a space, wherever the options stand', async () => {
+  const statement = '--who\nSELECT 7 AS seven'
+  const ask = (...args: string[]) => runCli(['sql', ...args], { cwd: temporaryFolder() })
+  const named = ['--mirror', mirror, '--csv']
+  const found = { code: 0, stdout: 'seven\r\n7\r\n', stderr: '' }
+
+  for (const args of [
+    [statement, ...named],
+    [...named, statement],
+    [...named, '--', statement],
+  ])
+    expect(await ask(...args)).toMatchObject(found)
+  expect(await ask('--cvs', statement)).toMatchObject({ code: 2, stderr: expect.stringContaining("option '--cvs'") })
+})
+
+test('a statement ends when the command that would end it is killed', async () => {
+  // Two rows, each of which is too long to be kept back, and then none.
+  const rowsThenNone = ENDLESS.replace('COUNT(*)', `printf('%070000d', x)`).concat(' WHERE x < 3')
+  const child = spawn(process.execPath, [LAUNCHER, 'sql', '--csv', '--timeout=1h', '--mirror', mirror, rowsThenNone])
+  const ended = once(child, 'close')
+  let received = 0
+  for await (const chunk of child.stdout) {
+    received += Buffer.from(chunk).length
+    if (received > 140_000) child.kill('SIGKILL')
+  }
+
+  // Standard output has an end once the process that runs the statement has ended too.
+  expect(await ended).toEqual([null, 'SIGKILL'])
 })
 
 test('--tables lists the public tables and columns, and needs no mirror; no line of a table is wider than a terminal', async () => {

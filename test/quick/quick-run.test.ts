@@ -175,11 +175,6 @@ test('customers found or missed by a quick run while a scan was interrupted are 
   expect(fates(mirror)).toEqual({ listed: 1008, missing: 0, removed: 0 })
 })
 
-test('a request that failed is sent again within the budget of the run alone', () => {
-  const ask = new RequestBudget(1).limited((_: string, { mayAskMore }) => [mayAskMore?.(0), mayAskMore?.(0)])
-  expect(ask('', { signal: new AbortController().signal })).toEqual([true, false])
-})
-
 test('by themselves, quick runs send at most a twelfth of the requests of a full scan, or 40', () => {
   const limits = [1, 41_000, 43_000, 1_000_000].map((count) => usualQuickLimit(count, 100))
   expect([...limits, usualQuickLimit(43_000, 50)]).toEqual([40, 40, 42, 959, 83])

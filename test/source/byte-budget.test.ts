@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { type ByteBudget, createByteBudget } from '../../src/source/byte-budget.ts'
 import { aSource, large, PATIENT } from './a-source.ts'
+import { onThisMachine } from '../support/eventually.ts'
 import { bytes, cut, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 
 test('pages that are larger than the budget are each read, one after the other, and never two of one organization in full at once', async () => {
@@ -21,6 +22,18 @@ test('pages that are larger than the budget are each read, one after the other, 
     }),
   )
   expect(await Promise.all(reading)).toEqual(Array.from({ length: 8 }, () => 50))
+})
+
+test('a page that waits for room does not count as lost', async () => {
+  const server = await faultServer(large)
+  const budget = createByteBudget(1000)
+  const requestTimeoutMs = onThisMachine(1000)
+  const { source } = aSource(server, { requestTimeoutMs, maxWaitMs: 0 }, { budget })
+  const first = await source.readPage({ page: 1, size: 50 }, PATIENT)
+  const second = source.readPage({ page: 2, size: 50 }, PATIENT)
+  await new Promise((resolve) => setTimeout(resolve, 2 * requestTimeoutMs))
+  first.release?.()
+  expect((await second).records()).toHaveLength(50)
 })
 
 test('an organization whose answers drip, whatever they hold of the budget, keeps no other one waiting', () => {

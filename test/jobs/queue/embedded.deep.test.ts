@@ -1,11 +1,9 @@
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../../jobs/queue/embedded.ts'
-import { listenHere } from '../../support/fault-server.ts'
 import { aGate, aSandbox, organizationsOf } from '../../support/workplace.ts'
-import { aJobsWorkplace, prepareQueue, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, prepareQueue } from '../../support/jobs-workplace.ts'
 import { rowsOf, temporaryFolder } from '../../support/mirror-file.ts'
 import { expectWhole, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 
@@ -35,20 +33,4 @@ test('the worker that starts after one was killed goes on with its runs at once'
     { status: 'interrupted', resumed_from: null },
     { status: 'complete', resumed_from: 1 },
   ])
-})
-
-test('a PostgreSQL that accepts connections and answers nothing is reported, and its connection is closed', async () => {
-  const closed = Promise.withResolvers<void>()
-  const server = createServer((socket) => {
-    socket.on('error', () => {}).on('close', () => closed.resolve())
-    // It is ready for queries: https://www.postgresql.org/docs/current/protocol-message-formats.html
-    socket.once('data', () => socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49])))
-  })
-  const address = `postgres://127.0.0.1:${await listenHere(server)}/x`
-
-  await expect(someQueues(address, '/nowhere/customers.db')).rejects.toMatchObject({
-    code: 'queue',
-    message: expect.stringContaining('does not answer'),
-  })
-  await closed.promise
 })

@@ -7,6 +7,7 @@ import { openPostgres } from '../../../jobs/queue/postgres.ts'
 import { openRedis } from '../../../jobs/queue/redis.ts'
 import { onThisMachine } from '../../support/eventually.ts'
 import { aSilentProxy, listenHere } from '../../support/fault-server.ts'
+import { someQueues } from '../../support/jobs-workplace.ts'
 
 test('a command waits for a server that answers nothing no longer than asked', async () => {
   const server = createServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => {}).resume())
@@ -22,6 +23,22 @@ test('a Redis that ends each connection, as one with too many of them, is report
   const address = `redis://127.0.0.1:${await listenHere(server)}`
 
   await expect(probeQueue(address)).rejects.toThrow('Connection is closed')
+})
+
+test('a PostgreSQL that accepts connections and answers nothing is reported, and its connection is closed', async () => {
+  const closed = Promise.withResolvers<void>()
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).on('close', () => closed.resolve())
+    // It is ready for queries: https://www.postgresql.org/docs/current/protocol-message-formats.html
+    socket.once('data', () => socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49])))
+  })
+  const address = `postgres://127.0.0.1:${await listenHere(server)}/x`
+
+  await expect(someQueues(address, '/nowhere/customers.db')).rejects.toMatchObject({
+    code: 'queue',
+    message: expect.stringContaining('does not answer'),
+  })
+  await closed.promise
 })
 
 const OPENING = { answerMs: 300, prefix: 'silent' }

@@ -70,18 +70,15 @@ const ADDRESS = 'postgres://db.test/crm'
 
 test.each([
   ['53100', 'could not extend file "base/1/2": No space left on device', 'full'],
-  ['57P01', 'terminating connection due to administrator command', 'gone'],
   ['53400', 'temporary file size exceeds temp_file_limit (0kB)', 'full'],
   ['53300', 'sorry, too many clients already', 'gone', /If all its connections are taken, allow more: .*pool_size/],
   ['08P01', 'server conn crashed?', 'gone'],
-  ['08P01', 'server login has been failing, try again later (server_login_retry)', 'gone'],
   ['08P01', 'no such database: crm', 'denied'],
   ['25006', 'cannot execute INSERT in a read-only transaction', 'gone', /Start the server, have it accept writes, or/],
   ['28P01', 'password authentication failed for user "ann"', 'denied'],
   ['55000', 'cannot connect to invalid database "crm"', 'denied'],
   ['42501', 'permission denied for table runs', 'denied'],
   ['42601', 'invalid command-line argument for server process: odd', 'denied'],
-  ['55P03', 'canceling statement due to lock timeout', 'busy'],
   ['57014', 'canceling statement due to statement timeout', 'busy'],
   ['40001', 'canceling statement due to conflict with recovery', 'busy'],
   ['42P01', 'relation "runs" does not exist', 'replaced'],
