@@ -30,7 +30,8 @@ export type HowToRun = { node?: string | undefined; python?: string | undefined;
 export async function runProgram(name: ProgramName, task: Task, how: HowToRun): Promise<Measurement> {
   if (!isProgram(name)) return runCommand(name, task, how)
   const started = [process.execPath, fileURLToPath(PROGRAMS[name]), JSON.stringify(task)]
-  const { stdout } = await runToEnd(started, { env: { NODE_COMPILE_CACHE: COMPILED } })
+  // In one arena, as the image, the systemd unit and the launcher have it.
+  const { stdout } = await runToEnd(started, { env: { NODE_COMPILE_CACHE: COMPILED, MALLOC_ARENA_MAX: '1' } })
   return measurementSchema.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
 }
 
