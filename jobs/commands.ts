@@ -39,6 +39,8 @@ function listed(job: RunJob, kind: RunKind, state: string) {
     /** The process of the worker, as `process-name.ts` names it. */
     worker: isRunning ? job.processedBy : undefined,
     failures: job.attemptsMade,
+    /** The code of the error that ended the last attempt. */
+    error: job.failedReason?.split(':')[0],
   }
 }
 

@@ -66,12 +66,12 @@ function whenWords({ state, sinceMs, wait }: Line): string {
   return wait?.untilMs === undefined ? '' : `until ${second(wait.untilMs)}`
 }
 
-function noteWords({ state, worker, wait, failures }: Line, nowMs: number): string {
+function noteWords({ state, worker, wait, failures, error }: Line, nowMs: number): string {
   const by = state === 'running' && worker !== undefined ? [processWords(worker)] : []
   if (isOfService(wait)) return [`the ${waitWords(wait, nowMs)}`, ...by].join(', ')
   if (state === 'running') return by.join('')
   if (state === 'waiting') return 'waits for a worker'
-  return failures > 0 ? `next attempt, ${failures} failed` : 'next attempt'
+  return failures > 0 ? `next attempt, ${failures} failed (${error})` : 'next attempt'
 }
 
 export function pauseCommand(io: Io) {

@@ -38,7 +38,7 @@ test('queue shows what waits, and that nothing does; a job of another program sh
   expect(empty.code).toBe(0)
   const job = {
     ...{ state: 'waiting', since: MOMENT, until: null, why: null, status: null, attempt: null },
-    ...{ failures: 0, percent: null, worker: null },
+    ...{ failures: 0, error: null, percent: null, worker: null },
   }
   expect(shown).toEqual({
     schemaVersion: 1,
@@ -113,7 +113,7 @@ test.skipIf(isEmbedded)('queue shows who runs and how far, what is paused, and w
   const running = { state: 'running', worker: { host: hostname(), process: pid }, percent: expect.any(Number) }
   expect(byOrganization.get('acme')).toMatchObject(running)
   expect(byOrganization.has('globex')).toBe(false)
-  const delayed = { state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT }
+  const delayed = { state: 'delayed', why: 'outage', attempt: 2, failures: 1, error: 'network', until: MOMENT }
   expect(byOrganization.get('initech')).toMatchObject(delayed)
   expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
 })
