@@ -22,6 +22,7 @@ test('each alert has a name of its own, a runbook that begins with the command t
     expect(annotations).toEqual({ summary: sentence, description: sentence })
   }
   expect(names.filter((name) => !page.includes(`\n## ${name}\n\n\`\`\`sh\n`))).toEqual([])
+  expect(opsFile('README.md')).toContain('/docs/operate/runbooks.md#{{ .CommonLabels.alertname | toLower }}')
   expect(names.filter((name) => !examples.includes(`{alertname="${name}"}`))).toEqual([])
 })
 
