@@ -83,7 +83,6 @@ test.each<[what: string, found: string[], expected: string | RegExp]>([
   ['two reports of a night', soak.reportsOfNights([report('b', 'two'), report('c', 'two')], 0), 'reported under 2 ids'],
   ['no report', soak.reportsOfNights([], 3), 'no night was reported'],
   ['a worker that ended by itself', soak.oddEnds([{ ...LIFE, endsAs: undefined, exitCode: 1 }], []), 'ended by itself'],
-  ['a worker that did not stop', soak.oddEnds([{ ...LIFE, wouldNotStop: true }], []), 'did not stop'],
   ['a customer in a log', soak.personalData([logged(`{"oops":"${FIRST.email}"}`)]), /./],
   ['a secret in a log', soak.personalData([logged(SECRETS)]), 'a log holds a secret'],
   ['a stack trace', soak.alarms(logged(SECRETS)), /./],
