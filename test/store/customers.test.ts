@@ -131,6 +131,7 @@ test('a reject that keeps coming is one row, with where it was, brought up to da
   await mirrorPages(mirror, [[aCustomer(2)]], at(2))
   expect(await mirror.listRejects({ limit: 10 })).toEqual([])
   expect(valueOf(mirror.file, 'SELECT resolved_at FROM rejects')).toBe('2026-01-05 02:02:00.000')
+  expect(await mirror.listFreshness()).toMatchObject([{ openRejects: 0 }])
   await mirrorPages(mirror, [[BROKEN]], at(3))
   expect(await mirror.listRejects({ limit: 10 })).toMatchObject([{ recordId: customerId(2) }])
   expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(3)
