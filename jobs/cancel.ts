@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type OpenedQueue, type QueueConfig, withQueues } from './queue/backend.ts'
 import { RUN_KINDS, type RunKind, type SharedValues, valuesNamed } from './queue/port.ts'
-import { ENDED, type Queues } from './queue/queues.ts'
+import { ENDED, failureOf, type Queues } from './queue/queues.ts'
 import { Cancelled } from '../src/errors/errors.ts'
 import { sleep, repeatedly, succeeds, within } from '../src/machine/timers.ts'
 
@@ -77,8 +77,8 @@ async function endOf({ queue, id, job }: Found, { monotonicMs, longestMs, signal
   for (;;) {
     const state = await job.getState()
     if (ENDED.has(state)) {
-      const isCancelled = (await queue.getJob(id))?.failedReason?.startsWith('cancelled:') === true
-      return isCancelled ? 'ended' : 'was-over'
+      const ended = await queue.getJob(id)
+      return ended !== undefined && failureOf(ended) === 'cancelled' ? 'ended' : 'was-over'
     }
     // None is removed that a worker took meanwhile.
     if (state !== 'active' && (await succeeds(job.remove()))) return 'removed'

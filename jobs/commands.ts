@@ -6,7 +6,7 @@ import { cancellations } from './cancel.ts'
 import { pause, type Pausing, readPauses, readSharedPauses, resume, type Warn } from './pauses.ts'
 import { type OpenedQueue, type QueueConfig, requireMirrorOfQueue, withQueues } from './queue/backend.ts'
 import { KINDS, RUN_KINDS, type RunKind } from './queue/port.ts'
-import { payload, progressOf, type RunJob, waitOf } from './queue/queues.ts'
+import { failureOf, payload, progressOf, type RunJob, waitOf } from './queue/queues.ts'
 import { isDue } from './schedule/due-runs.ts'
 import { type Schedule, betweenNights, comingRuns } from './schedule/due-times.ts'
 import { succeeds } from '../src/machine/timers.ts'
@@ -39,8 +39,7 @@ function listed(job: RunJob, kind: RunKind, state: string) {
     /** The process of the worker, as `process-name.ts` names it. */
     worker: isRunning ? job.processedBy : undefined,
     failures: job.attemptsMade,
-    /** The code of the error that ended the last attempt. */
-    error: job.failedReason?.split(':')[0],
+    error: failureOf(job),
   }
 }
 

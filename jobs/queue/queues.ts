@@ -107,6 +107,11 @@ export function waitOf(job: { progress: unknown }, state: string): Wait | undefi
   return state === 'delayed' ? (wait ?? { why: 'retry' }) : wait
 }
 
+/** The code of the error that ended the last attempt of a job: `run-job.ts` has it begin with that. */
+export function failureOf(job: { failedReason?: string }): string | undefined {
+  return job.failedReason?.split(':')[0]
+}
+
 /** What the jobs of full runs wait for now, by organization. */
 export async function listWaits({ sync }: Pick<Queues, 'sync'>) {
   const [active, delayed] = await Promise.all([sync.getActive(), sync.getDelayed()])

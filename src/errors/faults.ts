@@ -49,8 +49,8 @@ const SENTENCES: Readonly<Record<Fault, { file: string } & Partial<Record<Where,
   gone: {
     file: 'It ended before it was done. Try again; if that happens again, check the memory of this machine.',
     postgres:
-      'Start the server, have it accept writes, or repair the way to it: host, port, network, limits of connections. What was saved before is kept, and the next run ' +
-      'continues from there; run any other command again.',
+      'Start the server, have it accept writes, or repair the way to it: host, port, network, limits of connections. What was saved before ' +
+      'is kept, and the next run continues from there; run any other command again.',
     bucket:
       'It does not answer, or cannot at the moment. Check the endpoint, the region and the network, then try again.',
   },
