@@ -112,6 +112,7 @@ export function abandonedForNothing(
 ): string[] {
   return runs
     .filter(({ error }) => error?.startsWith(GIVEN_UP) === true)
+    .map((run) => ({ ...run, takenOverMs: nextStart(runs, run) }))
     .filter((run) => !makersOf(run, requests, fates).some((fate) => struckDuring(fate, run)))
     .map(
       ({ organization, id }) => `${organization}: run ${id} was given up although no worker had ended or stood still`,
@@ -121,22 +122,29 @@ export function abandonedForNothing(
 /** How the mirror describes a run that never ended by itself. */
 const GIVEN_UP = 'The process ended before the run did.'
 
+/** A run until the next one of its organization began. Its own end is when its lease was renewed last, before its worker was struck. */
+type GivenUp = StoredRun & { takenOverMs: number }
+
+function nextStart(runs: readonly StoredRun[], { organization, id }: StoredRun): number {
+  return runs.find((run) => run.organization === organization && run.id > id)?.startedMs ?? Infinity
+}
+
 /** The workers that sent requests during the run; all of them where the service saw none. */
 function makersOf(
-  { organization, startedMs, finishedMs }: StoredRun,
+  { organization, startedMs, takenOverMs }: GivenUp,
   requests: readonly SeenRequest[],
   fates: readonly Fate[],
 ): readonly Fate[] {
   const during = requests.filter(
-    (seen) => seen.organization === organization && startedMs <= seen.atMs && seen.atMs <= finishedMs,
+    (seen) => seen.organization === organization && startedMs <= seen.atMs && seen.atMs <= takenOverMs,
   )
   const names = new Set(during.map(({ life }) => life))
   return names.size === 0 ? fates : fates.filter(({ name }) => names.has(name))
 }
 
-function struckDuring({ frozenAtMs, endedAtMs }: Fate, { startedMs, finishedMs }: StoredRun): boolean {
+function struckDuring({ frozenAtMs, endedAtMs }: Fate, { startedMs, takenOverMs }: GivenUp): boolean {
   const struckMs = endedAtMs === undefined ? frozenAtMs : [...frozenAtMs, endedAtMs]
-  return struckMs.some((atMs) => startedMs <= atMs && atMs <= finishedMs)
+  return struckMs.some((atMs) => startedMs <= atMs && atMs <= takenOverMs)
 }
 
 /** One organization: when it was due, and when its complete runs began. Unix milliseconds. */
