@@ -1,4 +1,4 @@
-import { isRoundCap, ROUNDEST, type Findings } from './findings.ts'
+import { ROUNDEST, type Findings } from './findings.ts'
 import type { Reason } from '../model/reasons.ts'
 import { PendingWindows, type Pending } from './pending.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
@@ -85,8 +85,7 @@ export class Chain implements Stage {
 
   #mayPlan(end: number): boolean {
     if (this.#pending.isOver) return true
-    const { rows, isFixed } = this.#findings
-    const isBelowEnd = end <= rows - (isFixed ? 1 : 0) && this.#ceiling === Infinity
+    const isBelowEnd = end <= this.#findings.rows && this.#ceiling === Infinity
     return isBelowEnd && this.#pending.all.length < LOOK_AHEAD && this.#reach > 0 && this.#empty === 0
   }
 
@@ -318,8 +317,7 @@ export class Chain implements Stage {
     if (isAnew) this.#recalled = undefined
     if (isAnew || read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
     this.#pending.keep((each) => each.outcome !== read && endOf(each.window) > read.reach)
-    const isLastPage = this.#findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
-    if (isEnd(read) || isLastPage) return this.#conclude()
+    if (isEnd(read)) return this.#conclude()
     if (this.#ceiling < Infinity) this.#lookForLimit()
   }
 

@@ -143,6 +143,7 @@ const SHARED = 10_000
 function isUnchanged(windows: readonly WindowRead[], list: ListColumns): boolean {
   let reach = 0
   for (const { columns, from, count } of windows) {
+    if (count === 0) continue
     if (columns !== list || from > reach || from + count < reach) return false
     reach = from + count
   }
