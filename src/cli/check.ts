@@ -2,7 +2,7 @@ import { clockWords, count, say, shellWord, withConfig } from './output/print.ts
 import { command, type Io, oneExitCode } from './command.ts'
 import { CLOCKS, namedConfig } from './opening.ts'
 import { existsSync, mkdtempSync, realpathSync, rmdirSync } from 'node:fs'
-import { access, constants, stat } from 'node:fs/promises'
+import { access, constants, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isPostgres, isSharedQueue, shownMirror } from '../address/mirror-address.ts'
 import { isPasswordInFile } from '../config/addresses.ts'
@@ -145,6 +145,10 @@ async function inFile(file: string): Promise<Found> {
     }
     requireSound(file, await closing(opened, (mirror) => mirror.findDamage()))
     for (const each of [file, ...beside].filter((path) => existsSync(path))) await access(each, constants.W_OK)
+    const { blocks, bavail, bsize } = await statfs(file)
+    // Some file systems do not count.
+    if (blocks > 0 && bavail * bsize < 2 ** 20)
+      throw mirrorFault(file, { fault: 'full', said: 'its disk has room for less than a megabyte' })
     return withAdditions(`${file}, sound and writable`, await findAdditions(file))
   } catch (error) {
     const seen = seenIn(error)
@@ -246,9 +250,8 @@ async function answerOf(organization: Organization, signal: AbortSignal): Promis
   return closing(opened, async (source) => {
     const size = Math.min(organization.pageSize, 15)
     const page = await source.readPage({ page: 1, size }, { signal })
-    const customers =
-      page.total === undefined ? `${page.records().length} on the first page` : count(page.total, 'customer')
-    const said = `answered, ${customers}, ${clockWords(source.clockOffsetMs)}`
+    const read = page.total === undefined ? `${page.records().length} on the first page` : count(page.total, 'customer')
+    const said = `answered, ${read}, ${clockWords(source.clockOffsetMs)}`
     if (source.clockCorrectionMs === 0) return said
     return {
       said: `${said}, and requests are signed with its time`,

@@ -26,10 +26,8 @@ test('publishes to the file that is named, then as configured', async () => {
   appendFileSync(config, `publish: ${JSON.stringify(settings)}\n`)
   const { code, stdout, stderr } = await run(`publish --json --config ${config}`, { cwd: '/' })
 
-  const closed = expect.stringMatching(
-    `^! \\S+: its readers cannot enter ${folder}, unless .* Run chmod o\\+x ${folder},`,
-  )
-  expect({ code, said: stderr.trimEnd().split('\n') }).toEqual({ code: 0, said: [closed, closed, closed] })
+  const shut = expect.stringMatching(`^! \\S+: its readers cannot enter ${folder}, unless .*Run chmod o\\+x ${folder},`)
+  expect({ code, said: stderr.trimEnd().split('\n') }).toEqual({ code: 0, said: [shut, shut, shut] })
   expect(JSON.parse(stdout)).toMatchObject({
     ...{ schemaVersion: 1, leftOut: [{ organization: 'soon' }], failed: [] },
     copies: [

@@ -53,8 +53,7 @@ test('while a queue is lost or refuses writes, the workers pause; it is reported
     refusals -= 1
     if (refusals >= 0) throw new Error('READONLY')
   }
-  const note = (facts: unknown, msg?: string) =>
-    lines.push(typeof facts === 'object' ? { ...facts, msg } : { msg: facts })
+  const note = (said: unknown, msg?: string) => lines.push(typeof said === 'object' ? { ...said, msg } : { msg: said })
   const watch = watchQueue({
     ...{ queues: [queue], workers: [worker], write, log: { info: note, warn: note } },
     timings: { lookMs: 5, firstPauseMs: 1, longestPauseMs: 1, settleMs: 1 },
