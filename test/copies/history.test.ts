@@ -53,6 +53,7 @@ test('days between the runs are in customers_daily, and an organization that was
 test('a clock that was set back moves days, and their numbers add up all the same', async () => {
   const mirror = await aMirror()
   await night(mirror, 3, customers(1, 5))
+  await mirrorPages(mirror, [[aCustomer(6)]], { atMs: START_MS - DAY_MS, ending: { reasons: ['cached-answer'] } })
   await night(mirror, 0, customers(1, 7))
   await mirrorPages(mirror, [customers(1, 8)], { atMs: START_MS + 4 * DAY_MS, ending: scanEnding({}) })
 
