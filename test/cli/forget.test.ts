@@ -54,7 +54,8 @@ test('deletes the customer from every byte of the mirror, says what it cannot re
   const older = `${copy.slice(0, -3)}-\\d+T\\d+Z\\.db`
   expect(stdout).toMatch(new RegExp(`copies for readers, made before\\..*:\n +${copy}\n +${older}\n +${killed}\n`))
   for (const value of [person.name, person.email, person.phone, person.username]) expect(stdout).not.toContain(value)
-  expect(await workplace.json(`forget acme ${person.id}`)).toMatchObject({ wasForgotten: true })
+  const [at] = rowsOf(workplace.mirror, `SELECT replace(forgotten_at, ' ', 'T')||'Z' forgottenAt FROM forgotten`)
+  expect(await workplace.json(`forget acme ${person.id}`)).toMatchObject({ wasForgotten: true, ...at })
 })
 
 test('deletes nothing where it cannot find out which copies hold the customer', async () => {
