@@ -89,9 +89,7 @@ function sorted(rows: unknown): unknown[] {
 }
 
 /** Every table and view that DuckDB opens by its name. */
-const OPENED = 'customers active_customers changes runs rejects freshness customers_daily dictionary manifest'.split(
-  ' ',
-)
+const SHOWN = 'customers active_customers changes runs rejects freshness customers_daily dictionary manifest'.split(' ')
 
 withPython('DuckDB', ['duckdb'], (python) => {
   test('DuckDB reads the Parquet file with its types', async () => {
@@ -120,7 +118,7 @@ withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
       'days.fetchall()',
       'versions.order("ALL").fetchall()',
       '[str(type) for type in days.types]',
-      `[duckdb.sql(f"SELECT count(*) FROM copy.{table}").fetchone()[0] for table in ${JSON.stringify(OPENED)}]`,
+      `[duckdb.sql(f"SELECT count(*) FROM copy.{table}").fetchone()[0] for table in ${JSON.stringify(SHOWN)}]`,
       'duckdb.sql("USE copy")',
       ...queries.map((sql) => `duckdb.sql(${JSON.stringify(sql)}).fetchall()`),
     )
@@ -131,7 +129,7 @@ withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
     expect(days).toEqual(valuesOf(copy, daily))
     expect(types).toEqual(['VARCHAR', 'VARCHAR', 'BIGINT', 'BIGINT', 'BIGINT'])
     expect(rowsWithMoments(versions)).toEqual(rowsWithMoments(valuesOf(copy, history)))
-    expect(counts).toEqual(OPENED.map((table) => rowsOf(copy, `SELECT 1 FROM ${table}`).length))
+    expect(counts).toEqual(SHOWN.map((table) => rowsOf(copy, `SELECT 1 FROM ${table}`).length))
     expect(queries).toHaveLength(5)
     for (const [at, sql] of queries.entries()) {
       expect([sql, inOneOrder(found[at])]).toEqual([sql, inOneOrder(valuesOf(copy, sql))])
