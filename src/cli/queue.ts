@@ -2,6 +2,7 @@ import { configOption, linesOf, moment, say, second, show, type Table } from './
 import { argument, command, type Io, jsonCommand, momentIn, oneExitCode, wholeNumber } from './command.ts'
 import { CLOCKS, listUnderway, namedConfig } from './opening.ts'
 import { chooseIds } from '../config/organization.ts'
+import { requireKnown } from '../config/suggestion.ts'
 import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
 import { ALL, isPaused, pauseOf } from '../model/pause.ts'
@@ -215,7 +216,10 @@ export function cancelCommand(io: Io) {
       // A worker looks every second, and gives the pages under way five seconds; saving the last of a large list takes some more.
       const waiting = { ...CLOCKS, longestMs: 30_000, signal: io.signal }
       const { cancelRuns } = await import('../../jobs/cancel.ts')
-      const cancelled = await cancelRuns(config, chooseIds(config, ids), waiting)
+      // One that left the configuration may still be read.
+      const others = (await listUnderway(config)).map(({ organization }) => organization)
+      requireKnown(ids, [...config.organizations.map(({ id }) => id), ...others])
+      const cancelled = await cancelRuns(config, [...new Set(ids)], waiting)
       const underway = await listUnderway(config)
       const codes = cancelled.map(({ organization, end }) => {
         // A run that goes on is made by no worker of this queue.

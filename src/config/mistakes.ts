@@ -28,9 +28,7 @@ function mistakesOf(issues: readonly Issue[], above: readonly PropertyKey[]): Mi
 function mistakesOfOne(issue: Issue, path: readonly PropertyKey[]): Mistake[] {
   if (issue.code === 'unrecognized_keys') return unknownKeys(path, issue.keys)
   const branches = issue.code === 'invalid_union' ? issue.errors : []
-  const meant = branches.find(
-    (errors) => !errors.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0),
-  )
+  const meant = branches.find((each) => !each.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0))
   return meant === undefined ? [{ path, message: issue.message }] : mistakesOf(meant, path)
 }
 

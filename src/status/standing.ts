@@ -76,9 +76,7 @@ export function standingOf(facts: Known) {
     /** Every state that is true of it, the gravest first; its urgency is that of the gravest. */
     states,
     // One that was never mirrored needs a person only where no worker is about to do it, or none has for long.
-    urgency: Math.min(
-      ...states.map((state) => (state === 'never' && due?.isLate === false ? 1 : STATES[state].urgency)),
-    ),
+    urgency: Math.min(...states.map((each) => (each === 'never' && due?.isLate === false ? 1 : STATES[each].urgency))),
     /** The full runs that failed in a row, among the drawn ones. */
     failures: { inARow: failed.length, sinceMs: failed[0]?.startedAtMs, last: failed.at(-1) },
     /** The last full run that has ended; undefined if none has. */

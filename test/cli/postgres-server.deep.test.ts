@@ -168,10 +168,8 @@ test.each<[how: string, damaged: (whole: Buffer) => Buffer, schema: string, said
 /** The commands of docs/operate/postgres.md for a backup, a restore and what was there before, for a database and a file. */
 function documented(database: string, dump: string): string[] {
   const guide = readFileSync(new URL('../../docs/operate/postgres.md', import.meta.url), 'utf8')
-  const lines = [...guide.matchAll(/^((?:pg_dump|pg_restore|psql --no-psqlrc) .*?) {2}# /gm)].map(
-    ([, line = '']) => line,
-  )
-  return lines.map((line) =>
+  const all = [...guide.matchAll(/^((?:pg_dump|pg_restore|psql --no-psqlrc) .*?) {2}# /gm)].map(([, line = '']) => line)
+  return all.map((line) =>
     line
       .replaceAll(/'postgres:[^']*'/g, `'${at(database)}'`)
       .replaceAll('/backup/customers.dump', dump)

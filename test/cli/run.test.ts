@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { cancellations } from '../../jobs/cancel.ts'
 import { putOff } from '../../jobs/queue/queues.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { HOUR_MS } from '../support/builders.ts'
+import { written } from '../support/commands.ts'
 import { FAR_AWAY, aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
 import { aGate, aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -26,7 +28,8 @@ test.skipIf(isEmbedded)('cancel ends a run after its page, and the next run alon
   const worker = startWorker(place)
   await gate.reached
 
-  const cancelling = place.run('cancel acme')
+  const without = written(`${place.config}.new`, readFileSync(place.config, 'utf8').replace('id: acme', 'id: globex'))
+  const cancelling = place.run(`cancel acme --config ${without}`)
   await expect.poll(async () => (await cancellations.list(backend.values)).has('acme')).toBe(true)
   gate.open()
   const cancelled = await cancelling
