@@ -133,7 +133,7 @@ test.each<[what: string, make: (place: Place) => string | Promise<string>, expec
   const file = await make(place)
 
   await expect(restore(file, place.mirror)).rejects.toMatchObject(expected)
-  expect(namesBeside(place.mirror)).toEqual(['customers.db'])
+  expect(namesAt(place.mirror)).toEqual(['customers.db'])
   expect(valueOf(place.mirror, COUNT)).toBe(12)
 })
 
@@ -142,7 +142,7 @@ test('nothing is changed after a stop that was asked for', async () => {
   const restoring = restore(backup, mirror, { signal: AbortSignal.abort() })
 
   await expect(restoring).rejects.toMatchObject({ code: 'interrupted' })
-  expect(namesBeside(mirror)).toEqual(['customers.db'])
+  expect(namesAt(mirror)).toEqual(['customers.db'])
 })
 
 test('a mirror that is damaged beyond locking is replaced only with --force, and is kept too', async () => {
@@ -178,8 +178,7 @@ test('the command says in its JSON what was restored and what was kept', async (
 })
 
 /** Without what a test that reads the mirror lets SQLite leave there. */
-const namesBeside = (file: string) =>
-  readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
+const namesAt = (file: string) => readdirSync(dirname(file)).filter((name) => !/^customers\.db-(wal|shm)$/.test(name))
 
 type Place = { mirror: string; backup: string }
 
