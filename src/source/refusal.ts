@@ -47,6 +47,7 @@ const ADVICE: Readonly<Record<number, { code?: SourceRefused['code']; text?: str
     text: 'The plan or the key of this organization does not permit listing customers. Ask the service to permit it.',
   },
   404: { code: 'not-found', text: 'There is no customer list at this address. Check baseUrl; it ends in /api/v1.' },
+  416: { code: 'unprocessable', text: 'The service has no such page. Lower pageSize.' },
   422: { code: 'unprocessable', text: 'The service does not accept this page size. Lower pageSize.' },
   // None of our requests is conditional, and none is for a proxy.
   304: { text: 'A cache or proxy in between is at fault: have it pass these requests through.' },

@@ -16,11 +16,11 @@ test('a changed file is read again, however an editor writes it, unless it has m
   renameSync(`${config}~`, config)
   await knows('initech')
   writeFileSync(config, 'organizations: [')
-  await knows('mistakes')
+  await knows('bad')
   writeFileSync(config, written('acme'))
   await knows('acme')
   writeFileSync(config, written('hooli').replace('customers.db', 'elsewhere.db'))
-  await knows('mistakes')
+  await knows('bad')
   expect(live.current.organizations.map(({ id }) => id)).toEqual(['acme'])
   writeFileSync(config, written('hooli'))
   await knows('hooli')
@@ -64,8 +64,7 @@ async function aFollowed() {
   const live = await openLiveConfig({ file: config, cwd: folder, log: Object(log), now: Date.now })
   const followed = live.follow(20, () => {})
   onTestFinished(() => followed.stop())
-  const state = () =>
-    live.brokenSinceMs === undefined ? live.current.organizations.map(({ id }) => id).join() : 'mistakes'
+  const state = () => (live.brokenSinceMs === undefined ? live.current.organizations.map(({ id }) => id).join() : 'bad')
   return {
     ...{ folder, config, live, warned, written: (id: string) => text.replaceAll('acme', id) },
     knows: (what: string) => eventually(state, (now) => now === what),

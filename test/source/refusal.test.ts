@@ -11,6 +11,7 @@ test.each([
   [401, 'unauthorized', /API key, the secret and the signing recipe.*signing explain acme'/],
   [403, 'forbidden', /plan/],
   [404, 'not-found', /Check baseUrl/],
+  [416, 'unprocessable', /has no such page/],
   [422, 'unprocessable', /Lower pageSize/],
 ])('a %i stops the organization at once, in JSON and in HTML, and says what to do', async (status, code, advice) => {
   const settings = { organization: 'acme' }

@@ -124,8 +124,7 @@ export function sqlText(text: string): string {
 
 /** Commands to be copied, each behind what it is for. `config`: the file that the user named. */
 export function commands(rows: Readonly<Record<string, string>>, config: string | undefined): string {
-  const line = (what: string, command: string) =>
-    `  ${what.padEnd(20)} customer-mirror ${command}${configOption(config)}`
+  const line = (what: string, words: string) => `  ${what.padEnd(20)} customer-mirror ${words}${configOption(config)}`
   return linesOf(Object.entries(rows).map(([what, command]) => line(what, command)))
 }
 
