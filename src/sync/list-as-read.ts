@@ -139,7 +139,7 @@ export class ListRecorder {
 /** The most records of windows that share columns: short lists need few. */
 const SHARED = 10_000
 
-/** Whether the windows hold the customers of a list, all of them and in order. */
+/** Whether the windows hold the customers of a list, all of them and in order; one behind its last full page is empty. */
 function isUnchanged(windows: readonly WindowRead[], list: ListColumns): boolean {
   let reach = 0
   for (const { columns, from, count } of windows) {
